@@ -1,0 +1,30 @@
+"""The program's errors: one small tree, split by who has to act.
+
+Every text names the path or the entity concerned and the next step, because it is shown as it is: to a model, in a
+client's log, or in a terminal.
+"""
+
+from __future__ import annotations
+
+
+class MemoryServerError(Exception):
+    """Anything this program can say about itself. Caught in one place, at the edge."""
+
+
+class GraphError(MemoryServerError):
+    """A rule of the graph or of a tool's arguments is broken: the tool's `isError` text. Nothing was changed."""
+
+
+class StoreError(MemoryServerError):
+    """The file or its lock made trouble: the tool's `isError` text.
+
+    `stored` says whether the change is in the file all the same (only a failure after the rename leaves it there).
+    """
+
+    def __init__(self, text: str, *, stored: bool = False) -> None:
+        super().__init__(text)
+        self.stored = stored
+
+
+class UsageError(MemoryServerError):
+    """The command line or the environment is wrong: one line on stderr, exit status 2."""
