@@ -1,0 +1,152 @@
+"""JSON values as models send them: each reader here takes one value and returns it typed, or raises `Wrong`.
+
+Rules:
+- An array or object that arrives as a JSON text is decoded where an array or object is wanted, once, and only if it is
+  valid JSON of the wanted kind. A text is never decoded. A number may be a text of digits, true and false may be texts.
+- A lone surrogate in a text becomes U+FFFD, so what is looked up equals what is served.
+- The path to a wrong value is put together while `Wrong` rises, so a right value pays one test.
+- A wrong value is described by its kind and 60 of its characters at most, however long it is.
+
+Which tool wants which value is not known here; see arguments.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
+from typing import Final, NoReturn, TypeVar
+
+_T = TypeVar("_T")
+_Container = TypeVar("_Container", list[object], dict[str, object])
+
+_LONGEST_QUOTE: Final = 60
+"""Characters of a wrong value that an error repeats: enough to recognise it, and no flood in a model's context."""
+
+_LARGEST_NUMBER: Final = 2**31 - 1
+"""Larger limits and offsets mean "all" or "beyond the end"; this much fits every place that counts entities."""
+
+
+class Wrong(Exception):
+    """A value that does not fit, on its way up to where its tool is known; each level puts its part before `path`."""
+
+    def __init__(self, expected: str, came: str, path: str = "") -> None:
+        super().__init__(expected)
+        self.expected = expected
+        self.came = came
+        self.path = path
+
+
+def member(owner: Mapping[str, object], key: str, read: Callable[[object], _T]) -> _T:
+    """The value that must be there under `key`, read by `read`."""
+    try:
+        if key not in owner:
+            _refuse_missing(owner, read)
+        return read(owner[key])
+    except Wrong as wrong:
+        wrong.path = f".{key}{wrong.path}"
+        raise
+
+
+def _refuse_missing(owner: Mapping[str, object], read: Callable[[object], object]) -> NoReturn:
+    try:
+        read(None)  # nothing that must be there may be null, so this tells what is expected
+    except Wrong as wrong:
+        wrong.came = f"it is missing; what came is {_described(owner)}"
+        raise
+    raise AssertionError("a required value was read from null")
+
+
+def each(value: object, read: Callable[[object], _T], expected: str) -> tuple[_T, ...]:
+    """An array, or the JSON text of one, with every item read by `read`."""
+    items = value if isinstance(value, list) else decoded(value, list, expected)
+    done: list[_T] = []
+    try:
+        for item in items:
+            done.append(read(item))
+    except Wrong as wrong:
+        wrong.path = f"[{len(done)}]{wrong.path}"
+        raise
+    return tuple(done)
+
+
+def decoded(value: object, kind: type[_Container], expected: str) -> _Container:
+    """What the JSON text `value` holds, if that is of the wanted kind; a model that quotes its array meant the array."""
+    if isinstance(value, kind):
+        return value
+    if not isinstance(value, str) or value.lstrip(" \t\r\n")[:1] != ("[" if kind is list else "{"):
+        raise Wrong(expected, f"it is {_described(value)}")
+    try:
+        held = json.loads(value)
+    except (ValueError, RecursionError):  # too many digits are a ValueError, too many brackets a RecursionError
+        held = None
+    if isinstance(held, kind):
+        return held
+    raise Wrong(expected, f"it is {_described(value)}, which is not valid JSON")
+
+
+def without_lone_surrogates(text: str) -> str:
+    """`text` with U+FFFD for each half of a surrogate pair that stands alone; two halves that belong together join."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def plain_text(value: object) -> str:
+    if isinstance(value, str):
+        return value if value.isascii() else without_lone_surrogates(value)
+    raise Wrong("a string", f"it is {_described(value)}")
+
+
+def plain_texts(value: object) -> tuple[str, ...]:
+    return each(value, plain_text, "an array of strings")
+
+
+def whole_number(value: object, least: int) -> int:
+    number: int | float | None = None
+    if isinstance(value, (int, float)) and not isinstance(value, bool):  # to Python True is 1
+        number = value
+    elif isinstance(value, str) and len(value) <= 20 and value.isascii() and value.strip().isdigit():
+        number = int(value)
+    if number is None or number < least or number != number // 1:  # NaN and infinity equal no quotient of theirs
+        raise Wrong(f"a whole number, {least} or more", f"it is {_described(value)}")
+    return int(min(number, _LARGEST_NUMBER))
+
+
+def truth(value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value in ("true", "True", "false", "False"):
+        return value in ("true", "True")
+    raise Wrong("true or false", f"it is {_described(value)}")
+
+
+def _described(value: object) -> str:
+    """A wrong value in a few words: its kind, and so much of it that it can be recognised."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return f"the number {value}" if abs(value) < 1e15 else "a number beyond all use"
+    if isinstance(value, str):
+        cut = f" and so on, {len(value)} characters" if len(value) > _LONGEST_QUOTE else ""
+        return f'the string "{_shown(value)}"{cut}'
+    if isinstance(value, Mapping):
+        return f"an object with the keys {_shown(', '.join(_starts(value)))}" if value else "an empty object"
+    if isinstance(value, list):
+        return f"an array of {len(value)} items" if len(value) != 1 else "an array of one item"
+    return "of no JSON type"
+
+
+def _starts(keys: Iterable[object]) -> list[str]:
+    return [str(key)[:20] for key in islice(keys, 6)]
+
+
+def _shown(text: str) -> str:
+    """The beginning of `text`, fit for one line of a message."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text[:_LONGEST_QUOTE])
