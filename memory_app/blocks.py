@@ -1,0 +1,93 @@
+"""Lines of one kind in file order, in blocks of a fixed span of places, so that a change costs one block, not all.
+
+A line's `order` tells its block: `order // SPAN`. A sequence is never changed: `changed` makes a new one that shares
+the blocks that stayed. Each block keeps the folded text of its lines once a search has asked for it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, Generic, TypeVar
+
+from memory_app.records import EntityLine, RelationLine
+
+# Small enough that folding or copying one again is nothing, large enough that there are few of them.
+SPAN: Final = 256
+
+# Between two folded texts. A query that holds it is answered text by text instead.
+SEPARATOR: Final = "\0"
+
+L = TypeVar("L", bound="EntityLine | RelationLine")
+
+
+class Block(Generic[L]):
+    """The lines of one span, and their folded text when it was asked for."""
+
+    __slots__ = ("_folded", "_starts", "lines")
+
+    def __init__(self, lines: tuple[L, ...]) -> None:
+        self.lines = lines
+        self._folded: str | None = None
+        self._starts: list[int] = []
+
+    def lines_with(self, query: str, folded: Callable[[L], str]) -> Iterator[L]:
+        """The lines whose folded text holds the query. `folded` gives a line's text; it never ends in a match's midst."""
+        if self._folded is None:
+            texts = [folded(line) for line in self.lines]
+            starts, position = [], 0
+            for text in texts:
+                starts.append(position)
+                position += len(text) + 1
+            self._starts, self._folded = starts, SEPARATOR.join(texts)
+        found = self._folded.find(query)
+        while found >= 0:
+            place = bisect_right(self._starts, found) - 1
+            yield self.lines[place]
+            if place + 1 == len(self._starts):
+                return
+            found = self._folded.find(query, self._starts[place + 1])
+
+
+class Blocks(Generic[L]):
+    """All lines of one kind, in file order."""
+
+    __slots__ = ("blocks", "end", "size")
+
+    def __init__(self, blocks: list[Block[L]], size: int, end: int) -> None:
+        self.blocks = blocks
+        self.size = size  # lines
+        self.end = end  # the place that the next line takes
+
+    @classmethod
+    def of(cls, lines: list[L]) -> Blocks[L]:
+        """The sequence of lines whose orders are 0, 1, 2, …"""
+        blocks: list[Block[L]] = [Block(tuple(lines[start : start + SPAN])) for start in range(0, len(lines), SPAN)]
+        return cls(blocks, len(lines), len(lines))
+
+    def __iter__(self) -> Iterator[L]:
+        for block in self.blocks:
+            yield from block.lines
+
+    def changed(self, replaced: Mapping[int, L | None], added: Iterable[L]) -> Blocks[L]:
+        """With the lines of some places replaced (None: taken out) and others at the end, which are in order."""
+        blocks, size, end = list(self.blocks), self.size, self.end
+        for number in {order // SPAN for order in replaced}:
+            old = blocks[number].lines
+            new = [replaced.get(line.order, line) for line in old]
+            kept = tuple(line for line in new if line is not None)
+            size += len(kept) - len(old)
+            blocks[number] = Block(kept)
+        fresh: list[L] = []
+        for line in added:
+            number = line.order // SPAN
+            while len(blocks) <= number:
+                if fresh:
+                    blocks[-1] = Block(blocks[-1].lines + tuple(fresh))
+                    fresh = []
+                blocks.append(Block(()))
+            fresh.append(line)
+            size, end = size + 1, line.order + 1
+        if fresh:
+            blocks[-1] = Block(blocks[-1].lines + tuple(fresh))
+        return Blocks(blocks, size, end)

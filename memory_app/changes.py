@@ -1,0 +1,154 @@
+"""The six tools that change the graph, as rules: a snapshot and what was asked for in, the next snapshot and facts out.
+
+Each changes everything that it names or, by raising GraphError, nothing. A call that changes nothing gives back the very
+snapshot that it got, which is how the store knows that there is nothing to write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from memory_app.arguments import Addition, Deletion, NewEntity, RelationKey
+from memory_app.errors import GraphError
+from memory_app.graph import Graph
+from memory_app.jsonl import with_observations, without_observations
+from memory_app.records import EntityLine, RelationLine, new_entity, new_relation
+
+
+class Added(NamedTuple):
+    """What add_observations did for one asked item."""
+
+    entity_name: str
+    observations: list[str]
+
+
+def create_entities(graph: Graph, asked: Sequence[NewEntity]) -> tuple[Graph, list[EntityLine], list[str]]:
+    """The new entities, and the names that were skipped because they existed or came earlier in the call."""
+    made: dict[str, EntityLine] = {}
+    skipped: list[str] = []
+    for entity in asked:
+        if entity.name in graph.entities or entity.name in made:
+            skipped.append(entity.name)
+        else:
+            line = new_entity(entity.name, entity.entity_type, entity.observations)
+            made[entity.name] = line.placed(graph.entity_lines.end + len(made))
+    if not made:
+        return graph, [], skipped
+    return graph.derived(entities=graph.entities | made, new_entities=made.values()), list(made.values()), skipped
+
+
+def create_relations(graph: Graph, asked: Sequence[RelationKey]) -> tuple[Graph, list[RelationLine]]:
+    """The new relations; those that exist or came earlier in the call are left out. Both ends must exist."""
+    for key in asked:
+        for name in (key.source, key.target):
+            _entity(graph, name)
+    made: dict[RelationKey, RelationLine] = {}
+    for key in asked:
+        if key not in made and graph.relation(*key) is None:
+            made[key] = new_relation(*key).placed(graph.relation_lines.end + len(made))
+    if not made:
+        return graph, []
+    fresh: dict[str, list[RelationLine]] = {}
+    for line in made.values():
+        for name in {line.source, line.target}:
+            fresh.setdefault(name, []).append(line)
+    touching = graph.touching | {name: (*graph.touching.get(name, ()), *lines) for name, lines in fresh.items()}
+    return graph.derived(touching=touching, new_relations=made.values()), list(made.values())
+
+
+def add_observations(graph: Graph, asked: Sequence[Addition]) -> tuple[Graph, list[Added]]:
+    """For each asked item, in order, the observations that the entity lacked. Every entity must exist."""
+    for addition in asked:
+        _entity(graph, addition.entity_name)
+    changed: dict[str, EntityLine] = {}
+    results: list[Added] = []
+    for name, contents in asked:
+        line = changed.get(name) or graph.entities[name]
+        have = set(line.observations())
+        lacking = [text for text in dict.fromkeys(contents) if text not in have]
+        if lacking:
+            changed[name] = with_observations(line, lacking).placed(line.order, line.also)
+        results.append(Added(name, lacking))
+    return _with_entities(graph, changed), results
+
+
+def delete_entities(graph: Graph, names: Sequence[str]) -> tuple[Graph, list[str]]:
+    """The asked names that no entity had. Relations that touch an asked name go too, also where the entity is missing."""
+    gone = set(names)
+    missing = [name for name in names if name not in graph.entities]
+    relations = {line.order: line for name in gone for line in graph.touching.get(name, ())}
+    lines = [line for name in gone if (line := graph.entities.get(name)) is not None]
+    if not lines and not relations:
+        return graph, missing
+    entities = graph.entities
+    if lines:
+        entities = entities.copy()
+        for line in lines:
+            del entities[line.name]
+    taken_out: dict[int, EntityLine | None] = {line.order: None for first in lines for line in (first, *first.also)}
+    without = _without_relations(graph, relations.values())
+    return without.derived(entities=entities, entity_changes=taken_out), missing
+
+
+def delete_observations(graph: Graph, asked: Sequence[Deletion]) -> tuple[Graph, int, list[str]]:
+    """How many of the asked items there were, and the asked names that no entity had."""
+    changes: dict[int, EntityLine | None] = {}
+    changed: dict[str, EntityLine] = {}
+    found, missing = 0, []
+    for name, observations in asked:
+        before = graph.entities.get(name)
+        if before is None:
+            missing.append(name)
+            continue
+        held = set(before.observations())
+        hit = held.intersection(observations)
+        found += sum(text in hit for text in observations)
+        line = changed.get(name) or before
+        if hit:
+            first, *also = (without_observations(one, hit).placed(one.order) for one in (line, *line.also))
+            changes.update((one.order, one) for one in also)
+            changed[name] = first.placed(first.order, tuple(also))
+    return _with_entities(graph, changed, changes), found, missing
+
+
+def delete_relations(graph: Graph, asked: Sequence[RelationKey]) -> tuple[Graph, int]:
+    """How many of the asked relations there were."""
+    found = [graph.relation(*key) for key in asked]
+    gone = {line.order: line for line in found if line is not None}
+    return _without_relations(graph, gone.values()), sum(line is not None for line in found)
+
+
+def _entity(graph: Graph, name: str) -> EntityLine:
+    try:
+        return graph.entities[name]
+    except KeyError:
+        raise GraphError(f"Entity with name {name} not found") from None
+
+
+def _with_entities(
+    graph: Graph, changed: dict[str, EntityLine], others: dict[int, EntityLine | None] | None = None
+) -> Graph:
+    """The graph with first lines (and further lines of the same names) replaced at their places."""
+    if not changed:
+        return graph
+    changes: dict[int, EntityLine | None] = {line.order: line for line in changed.values()}
+    return graph.derived(entities=graph.entities | changed, entity_changes=changes | (others or {}))
+
+
+def _without_relations(graph: Graph, gone: Iterable[RelationLine]) -> Graph:
+    changes: dict[int, RelationLine | None] = {}
+    names: set[str] = set()
+    for first in gone:
+        names.update((first.source, first.target))
+        changes.update((line.order, None) for line in (first, *first.also))
+    if not changes:
+        return graph
+    touching = graph.touching.copy()
+    for name in names:
+        left = tuple(line for line in touching[name] if line.order not in changes)
+        if left:
+            touching[name] = left
+        else:
+            del touching[name]
+    return graph.derived(touching=touching, relation_changes=changes)

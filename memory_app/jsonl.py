@@ -1,0 +1,145 @@
+"""Lines of the memory file and their records: reading a line, taking a record over from another shape, editing one.
+
+Rules: a record keeps the bytes from its `{` to its `}`, and an edit splices only what it changes, so unknown keys and
+untouched observations stay to the byte. A line that cannot be read comes back as bytes, to be kept.
+
+No I/O, no clock, no thread.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Sequence
+from typing import Any, Final
+
+from memory_app.records import (
+    KIND_KEYS,
+    RELATION_KEYS,
+    SOURCE_KEYS,
+    TARGET_KEYS,
+    TYPE_KEYS,
+    EntityLine,
+    Line,
+    encode,
+    observation_text,
+    parse,
+    quote,
+    record,
+    skip_space,
+)
+
+_BETWEEN_RECORDS: Final = re.compile(r"[ \t\r,\ufeff]*")
+_scan_string: Final = json.decoder.scanstring  # type: ignore[attr-defined]
+
+
+def read_line(line: bytes) -> list[Line | bytes]:
+    """The records of one line of a file, in order; what is not a record of ours comes as its bytes. Blank: nothing."""
+    try:
+        text = line.decode()
+    except UnicodeDecodeError:
+        return [line]
+    found: list[Line | bytes] = []
+    position = _between(text, 0)
+    whole = len(line) == len(text)  # ASCII: a place in the text is a place in the bytes
+    while position < len(text):
+        try:
+            value, end = parse(text, position)
+        except ValueError:
+            found.append(text[position:].encode() if found else line)
+            break
+        raw = line[position:end] if whole else text[position:end].encode()
+        found.append(record(value, raw) or raw)
+        position = _between(text, end)
+    if all(isinstance(piece, bytes) for piece in found):
+        return [line] if found else []
+    return found
+
+
+def from_value(value: Any, kind: str | None) -> Line | bytes:
+    """A record in our form from a value of another shape; `kind` is what the place says it is. Bytes if it is none."""
+    made = record(value, b"", kind)
+    if made is None:
+        return encode(value)
+    extra = {key: item for key, item in value.items() if key not in KIND_KEYS and item is not None}
+    if isinstance(made, EntityLine):
+        for key in ("name", *TYPE_KEYS, "observations"):
+            extra.pop(key, None)
+        items = value.get("observations")
+        kept = items if isinstance(items, list) else [] if items is None else [items]
+        body: dict[str, Any] = {"type": "entity", "name": value["name"], "entityType": made.entity_type}
+        body["observations"] = kept
+    else:
+        for key in (*SOURCE_KEYS, *TARGET_KEYS, *RELATION_KEYS):
+            extra.pop(key, None)
+        body = {"type": "relation", "from": made.source, "to": made.target, "relationType": made.relation_type}
+    again = record(body | extra, encode(body | extra))
+    assert again is not None
+    return again
+
+
+def with_observations(line: EntityLine, added: Sequence[str]) -> EntityLine:
+    """The record with observations put at its end; every other byte stays."""
+    text = line.raw.decode()
+    items = ",".join(map(quote, added))
+    span = _observations_span(text)
+    if span is None:
+        end = text.rindex("}")
+        raw = f'{text[:end].rstrip()},"observations":[{items}]{text[end:]}'
+    else:
+        start, end = span
+        old = text[start:end]
+        if not old.startswith("["):
+            raw = f"{text[:start]}[{'' if old == 'null' else old + ','}{items}]{text[end:]}"
+        else:
+            inside = old[1:-1].rstrip()
+            raw = f"{text[:start]}[{inside}{',' if inside.strip() else ''}{items}]{text[end:]}"
+    return _edited(line, raw)
+
+
+def without_observations(line: EntityLine, gone: Collection[str]) -> EntityLine:
+    """The record without each observation of these texts; every other item keeps its form."""
+    text = line.raw.decode()
+    span = _observations_span(text)
+    if span is None:
+        return line
+    start, end = span
+    if text[start] != "[":
+        if observation_text(parse(text, start)[0]) not in gone:
+            return line
+        return _edited(line, f"{text[:start]}[]{text[end:]}")
+    kept, position = [], skip_space(text, start + 1)
+    while text[position] != "]":
+        value, item_end = parse(text, position)
+        if observation_text(value) not in gone:
+            kept.append(text[position:item_end])
+        position = skip_space(text, item_end)
+        if text[position] == ",":
+            position = skip_space(text, position + 1)
+    return _edited(line, f"{text[:start]}[{','.join(kept)}]{text[end:]}")
+
+
+def _observations_span(text: str) -> tuple[int, int] | None:
+    """Where the value of `observations` stands in a record's text."""
+    position = skip_space(text, 1)
+    while text[position] == '"':
+        key, position = _scan_string(text, position + 1)
+        start = skip_space(text, skip_space(text, position) + 1)  # over the colon
+        _, end = parse(text, start)
+        if key == "observations":
+            return start, end
+        position = skip_space(text, end)
+        if text[position] == ",":
+            position = skip_space(text, position + 1)
+    return None
+
+
+def _edited(line: EntityLine, raw: str) -> EntityLine:
+    made = record(parse(raw)[0], raw.encode(), "entity")
+    assert isinstance(made, EntityLine)
+    return made.placed(line.order)
+
+
+def _between(text: str, position: int) -> int:
+    match = _BETWEEN_RECORDS.match(text, position)
+    return match.end() if match else position

@@ -1,0 +1,101 @@
+"""The three tools that read the graph, and search: which entities and relations answer a question, in file order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from memory_app.blocks import SEPARATOR
+from memory_app.fold import fold
+from memory_app.graph import Graph
+from memory_app.records import EntityLine, RelationLine
+
+# Beyond this part of all entities it costs less to look at every relation than to gather those of each entity.
+_MANY: float = 0.25
+
+
+class Found(NamedTuple):
+    """An answer: entities, relations among or at them, and (open_nodes) relations that lead outside."""
+
+    entities: list[EntityLine]
+    relations: list[RelationLine]
+    external: list[RelationLine] = []  # noqa: RUF012 (never changed)
+
+
+def everything(graph: Graph) -> Found:
+    """The whole graph."""
+    return Found(list(graph.first_entities()), list(graph.first_relations()))
+
+
+def open_nodes(graph: Graph, names: Sequence[str]) -> Found:
+    """The named entities, the relations between them, and those that join one of them to any other name."""
+    wanted = {name: line for name in names if (line := graph.entities.get(name)) is not None}
+    between: list[RelationLine] = []
+    external: list[RelationLine] = []
+    for relation in touching(graph, wanted.values()):
+        (between if relation.source in wanted and relation.target in wanted else external).append(relation)
+    return Found(_in_order(wanted.values()), between, external)
+
+
+def search(graph: Graph, query: str) -> list[EntityLine]:
+    """The entities that match: those that hold the whole folded query, else those that hold all of its words."""
+    if not query.strip():
+        return list(graph.first_entities())
+    folded = fold(query)
+    if not folded.strip():
+        return [line for line in graph.first_entities() if any(query in text for text in _texts(line))]
+    found = _holding(graph, folded)
+    words = folded.split()
+    if not found and words != [folded]:
+        found = _holding(graph, words[0])
+        for word in words[1:]:
+            if not found:
+                break
+            with_word = _holding(graph, word)
+            found = {order: line for order, line in found.items() if order in with_word}
+    return _in_order(found.values())
+
+
+def touching(graph: Graph, entities: Iterable[EntityLine]) -> list[RelationLine]:
+    """The relations with an end at one of these entities, in file order."""
+    chosen = list(entities)
+    if len(chosen) > _MANY * len(graph.entities) and len(chosen) > 1:
+        names = {line.name for line in chosen}
+        return [line for line in graph.first_relations() if line.source in names or line.target in names]
+    found = {relation.order: relation for line in chosen for relation in graph.touching.get(line.name, ())}
+    return [found[order] for order in sorted(found)]
+
+
+def _in_order(lines: Iterable[EntityLine]) -> list[EntityLine]:
+    return sorted(lines, key=lambda line: line.order)
+
+
+def _holding(graph: Graph, folded: str) -> dict[int, EntityLine]:
+    """The entities with a text that holds the folded query, by their first line's place."""
+    if SEPARATOR in folded:
+        lines: Iterable[EntityLine] = (
+            line for line in graph.entity_lines if any(folded in fold(text) for text in _own_texts(line))
+        )
+    else:
+        lines = (line for block in graph.entity_lines.blocks for line in block.lines_with(folded, _folded))
+    if not graph.repeats:
+        return {line.order: line for line in lines}
+    found: dict[int, EntityLine] = {}
+    for line in lines:
+        first = graph.entities[line.name]
+        # A further line adds its observations alone: the type that it states is not the entity's.
+        if first is line or any(folded in fold(text) for text in line.own_observations()):
+            found[first.order] = first
+    return found
+
+
+def _folded(line: EntityLine) -> str:
+    return fold(SEPARATOR.join(_own_texts(line)))
+
+
+def _texts(line: EntityLine) -> list[str]:
+    return [line.name, line.entity_type, *line.observations()]
+
+
+def _own_texts(line: EntityLine) -> list[str]:
+    return [line.name, line.entity_type, *line.own_observations()]

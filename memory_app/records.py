@@ -1,0 +1,299 @@
+"""A record of the memory file: what its JSON object says, and the bytes that say it.
+
+Owns the record format: `{"type":"entity","name":…,"entityType":…,"observations":[…]}` and
+`{"type":"relation","from":…,"to":…,"relationType":…}`, UTF-8, no spaces, keys in that order. Rules:
+
+- What a record says is read tolerantly: forks' key names, missing keys, observations that are objects.
+- A repeated key, a non-finite number, and nesting or numbers that the parser refuses make a text unreadable.
+- A lone surrogate keeps its escape in the bytes; in every text that leaves this module it is U+FFFD.
+
+No I/O, no clock, no thread. A line's `order` is its place in the file; lines are never changed once they are made.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias
+
+_KINDS: Final = {"entity": "entity", "relation": "relation"}
+quote: Final[Callable[[str], str]] = json.encoder.encode_basestring
+
+# Keys under which forks keep the same thing; the first that is there is taken.
+KIND_KEYS: Final = ("type", "_type")
+TYPE_KEYS: Final = ("entityType", "entity_type")
+SOURCE_KEYS: Final = ("from", "source")
+TARGET_KEYS: Final = ("to", "target")
+RELATION_KEYS: Final = ("relationType", "relation", "relation_type")
+_OBSERVATION_TEXT_KEYS: Final = ("text", "content", "observation", "value")
+
+# A record that starts so and holds just our four keys is served by cutting its `"type":"entity",` out.
+_ENTITY_START: Final = b'{"type":"entity","name":'
+_ENTITY_CUT: Final = len(b'{"type":"entity",')
+_ENTITY_KEYS: Final = ["type", "name", "entityType", "observations"]
+# Deeper records are unreadable: the parser's own limit depends on how deep the caller stands, and the wire takes as much.
+_DEEPEST: Final = 200
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_SPACE: Final = re.compile(r"[ \t\r\n]*")
+
+
+class EntityLine:
+    """An entity's record: one line. `also` holds the further lines of the same name, on the first of them only."""
+
+    __slots__ = ("also", "entity_type", "name", "order", "plain", "raw")
+
+    def __init__(
+        self, raw: bytes, name: str, entity_type: str, plain: bool, order: int = -1, also: tuple[EntityLine, ...] = ()
+    ) -> None:
+        self.raw = raw
+        self.name = name
+        self.entity_type = entity_type
+        self.plain = plain  # the record is in our own form, so that its bytes can be served
+        self.order = order
+        self.also = also
+
+    def placed(self, order: int, also: tuple[EntityLine, ...] = ()) -> EntityLine:
+        """The same record at another place of the file."""
+        if order == self.order and also is self.also:
+            return self
+        return EntityLine(self.raw, self.name, self.entity_type, self.plain, order, also)
+
+    def observations(self) -> list[str]:
+        """What is observed of the entity, over all of its lines: each line's in its order, later lines' if new."""
+        found = _observations(json.loads(self.raw))
+        for line in self.also:
+            found += [text for text in _observations(json.loads(line.raw)) if text not in found]
+        return found
+
+    def own_observations(self) -> list[str]:
+        """The observations of this line alone."""
+        return _observations(json.loads(self.raw))
+
+    def served(self) -> bytes:
+        """The entity as a JSON object in UTF-8 for an answer: name, entityType, observations and no other key."""
+        if self.plain and not self.also:
+            return b"{" + self.raw[_ENTITY_CUT:]
+        return _entity_json(self.name, self.entity_type, self.observations())
+
+
+class RelationLine:
+    """A relation's record: one line. `also` holds further lines that say the same, on the first of them only."""
+
+    __slots__ = ("also", "order", "raw", "relation_type", "source", "target")
+
+    def __init__(
+        self,
+        raw: bytes,
+        source: str,
+        target: str,
+        relation_type: str,
+        order: int = -1,
+        also: tuple[RelationLine, ...] = (),
+    ) -> None:
+        self.raw = raw
+        self.source = source
+        self.target = target
+        self.relation_type = relation_type
+        self.order = order
+        self.also = also
+
+    def placed(self, order: int, also: tuple[RelationLine, ...] = ()) -> RelationLine:
+        """The same record at another place of the file."""
+        if order == self.order and also is self.also:
+            return self
+        return RelationLine(self.raw, self.source, self.target, self.relation_type, order, also)
+
+    def same_as(self, source: str, target: str, relation_type: str) -> bool:
+        """Whether this is the relation of these three texts."""
+        return self.target == target and self.relation_type == relation_type and self.source == source
+
+    def served(self) -> bytes:
+        """The relation as a JSON object in UTF-8 for an answer: from, to, relationType and no other key."""
+        return f'{{"from":{quote(self.source)},"to":{quote(self.target)},"relationType":{quote(self.relation_type)}}}'.encode()
+
+
+Line: TypeAlias = "EntityLine | RelationLine"
+
+
+class _Refused(ValueError):
+    """The parser would have let this pass; the file format does not."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise _Refused("a key is repeated")
+    return made
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise _Refused("a number is not finite")
+    return number
+
+
+def _constant(name: str) -> float:
+    raise _Refused(f"{name} is not JSON")
+
+
+_scan: Final[Callable[[str, int], tuple[Any, int]]] = json.JSONDecoder(  # type: ignore[attr-defined]
+    object_pairs_hook=_object, parse_float=_finite, parse_constant=_constant
+).scan_once
+
+
+def parse(text: str, position: int = 0) -> tuple[Any, int]:
+    """The JSON value that starts at `position`, and where it ends. ValueError where it is not one we take."""
+    try:
+        return _scan(text, position)
+    except StopIteration as end:
+        raise _Refused(f"no JSON value at character {end.value}") from None
+    except RecursionError:
+        raise _Refused("nested too deeply") from None
+
+
+def skip_space(text: str, position: int) -> int:
+    """The next position at or after this one that is not JSON white space."""
+    match = _SPACE.match(text, position)
+    return match.end() if match else position
+
+
+def parse_all(text: str) -> Any:
+    """The one JSON value that `text` is. ValueError where it is not one, or more than one."""
+    value, end = parse(text, skip_space(text, 0))
+    if skip_space(text, end) != len(text):
+        raise _Refused("something follows the value")
+    return value
+
+
+def new_entity(name: str, entity_type: str, observations: Sequence[str]) -> EntityLine:
+    """A record of ours. The texts hold no lone surrogates."""
+    return EntityLine(b'{"type":"entity",' + _entity_json(name, entity_type, observations)[1:], name, entity_type, True)
+
+
+def new_relation(source: str, target: str, relation_type: str) -> RelationLine:
+    """A record of ours. The texts hold no lone surrogates."""
+    line = RelationLine(b"", source, target, relation_type)
+    line.raw = b'{"type":"relation",' + line.served()[1:]
+    return line
+
+
+def encode(value: Any) -> bytes:
+    """Any JSON value in our form: compact, non-ASCII as itself, a lone surrogate as its escape."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
+
+
+def strings_json(texts: Sequence[str]) -> bytes:
+    """An array of texts that hold no lone surrogates, as compact JSON."""
+    return ("[" + ",".join(map(quote, texts)) + "]").encode()
+
+
+def clean(text: str) -> str:
+    """The text as it is served and looked up: U+FFFD for each lone surrogate."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def _entity_json(name: str, entity_type: str, observations: Sequence[str]) -> bytes:
+    items = ",".join(map(quote, observations))
+    return f'{{"name":{quote(name)},"entityType":{quote(entity_type)},"observations":[{items}]}}'.encode()
+
+
+def record(value: Any, raw: bytes, kind: str | None = None) -> Line | None:
+    """The record that a parsed value is, if it is one of ours; `raw` are its bytes, `kind` overrides what it states."""
+    if type(value) is not dict:
+        return None
+    stated = value.get("type")
+    if stated is None:
+        stated = value.get("_type")
+    kind = kind or (_KINDS.get(stated) if isinstance(stated, str) else _guess(value) if stated is None else None)
+    escaped = b"\\u" in raw or not raw
+    if kind == "entity":
+        name = _word(value.get("name"))
+        if name is None:
+            return None
+        entity_type = _first(value, TYPE_KEYS)
+        if entity_type is None and stated not in (None, "entity"):
+            entity_type = _word(stated)  # in a document's list of entities `type` is the entity's type
+        plain = _is_plain(value, raw)
+        if not plain and _depth(value) > _DEEPEST:
+            return None
+        if escaped:
+            plain = plain and not _SURROGATE.search(name + "".join(value["observations"]) + (entity_type or ""))
+            name, entity_type = clean(name), clean(entity_type or "")
+        return EntityLine(raw, name, entity_type or "", plain)
+    if kind == "relation":
+        source, target = _first(value, SOURCE_KEYS), _first(value, TARGET_KEYS)
+        if source is None or target is None:
+            return None
+        relation_type = _first(value, RELATION_KEYS)
+        if relation_type is None:
+            relation_type = _word(stated) if stated not in (None, "relation") else ""
+        if escaped:
+            source, target, relation_type = clean(source), clean(target), clean(relation_type or "")
+        return RelationLine(raw, source, target, relation_type or "")
+    return None
+
+
+def _guess(value: dict[str, Any]) -> str | None:
+    """A record that does not state its type is told by its keys."""
+    if "name" in value and ("observations" in value or any(key in value for key in TYPE_KEYS)):
+        return "entity"
+    if "from" in value and "to" in value and any(key in value for key in RELATION_KEYS):
+        return "relation"
+    return None
+
+
+def _is_plain(value: dict[str, Any], raw: bytes) -> bool:
+    if not raw.startswith(_ENTITY_START) or list(value) != _ENTITY_KEYS or type(value["entityType"]) is not str:
+        return False
+    items = value["observations"]
+    if type(items) is not list or type(value["name"]) is not str:
+        return False
+    for item in items:
+        if type(item) is not str:
+            return False
+    return True
+
+
+def _depth(value: Any) -> int:
+    depth, level = 0, [value]
+    while level:
+        depth += 1
+        held = [item.values() if type(item) is dict else item for item in level if type(item) in (dict, list)]
+        level = [item for items in held for item in items]
+    return depth
+
+
+def _first(value: dict[str, Any], keys: Sequence[str]) -> str | None:
+    for key in keys:
+        if key in value and (word := _word(value[key])) is not None:
+            return word
+    return None
+
+
+def _word(value: Any) -> str | None:
+    """A name or type: a text, or a number's own text."""
+    if type(value) is str:
+        return value
+    if type(value) in (int, float):
+        return encode(value).decode()
+    return None
+
+
+def _observations(value: dict[str, Any]) -> list[str]:
+    items = value.get("observations")
+    if type(items) is not list:
+        items = [items]
+    return [text for text in map(observation_text, items) if text is not None]
+
+
+def observation_text(item: Any) -> str | None:
+    """What an observation says: a text, an object's text, nothing for null, anything else as JSON."""
+    if item is None:
+        return None
+    if type(item) is not str:
+        found = _first(item, _OBSERVATION_TEXT_KEYS) if type(item) is dict else None
+        item = encode(item).decode() if found is None else found
+    return clean(item)

@@ -1,0 +1,226 @@
+"""A whole memory file: its records, the lines that are kept as they are, and what had to be tolerated.
+
+Rules:
+
+- Lines that are no records of ours stay byte for byte: those before the first record in front, the others at the end.
+- A file whose shape as a whole is another one (one JSON document, an array of records, UTF-16) is understood; it comes
+  back as `foreign`, so that it is copied before the first write turns it into lines of ours.
+- A file with content but without one readable record, the beginning of one, or a known marker line is something else.
+
+No I/O. What is said of a file holds line numbers and counts, never contents.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from memory_app.errors import MemoryServerError
+from memory_app.jsonl import from_value, read_line
+from memory_app.records import Line, parse, parse_all, skip_space
+
+# First lines by which programs know their own memory files; they hold no facts and stay where they are.
+_MARKER: Final = re.compile(rb'\s*\{\s*"_?type"\s*:\s*"_aim"')
+# Our own: written only where nothing but lines of others is left, so that the file is still known as a memory.
+OWN_MARKER: Final = b'{"type":"_memory"}'
+_RECORD_START: Final = re.compile(rb'[\s,\xef\xbb\xbf]*\{\s*"_?type"\s*:\s*"(entity|relation)"')
+_TORN_STARTS: Final = (b'{"type":"entity"', b'{"type":"relation"')
+_LINES_SHOWN: Final = 5  # line numbers that a notice names before it only counts
+# Lines that are joined before they are written: about a megabyte, so that a save needs no second copy of the file.
+_LINES_A_CHUNK: Final = 8192
+
+_UTF16_AND_32: Final = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+    (b"{\0\0\0", "utf-32-le"),
+    (b"{\0", "utf-16-le"),
+    (b"[\0", "utf-16-le"),
+    (b"\0{", "utf-16-be"),
+    (b"\0[", "utf-16-be"),
+)
+
+
+class NotAMemory(MemoryServerError):
+    """The file is something else: it is neither served nor written. The store names the file."""
+
+
+class Contents(NamedTuple):
+    """What a file holds: kept lines in front, records in order, kept lines at the end; what was tolerated."""
+
+    head: tuple[bytes, ...]
+    lines: tuple[Line, ...]
+    tail: tuple[bytes, ...]
+    foreign: bool
+    notices: tuple[str, ...]
+
+
+def read(data: bytes, known: Mapping[bytes, Line] | None = None) -> Contents:
+    """All that a file's bytes hold. `known` are lines that were read before, by their bytes: they are not parsed again.
+
+    NotAMemory where the file is something else.
+    """
+    wide = _recoded(data)
+    if wide is not None:
+        return read(wide)._replace(foreign=True)
+    contents = _read_lines(data, known or {})
+    if contents.lines:
+        return contents
+    if not data.strip(b" \t\r\n,\xef\xbb\xbf"):
+        return contents
+    other = _read_document(data)
+    if other is not None:
+        return other
+    if any(_is_ours(line) for line in (*contents.head, *contents.tail)) or OWN_MARKER in data:
+        return contents
+    raise NotAMemory("it holds something, but no entity and no relation that could be read")
+
+
+def reads_as_memory(data: bytes) -> bool:
+    """Whether a file of these bytes is a memory, in whatever shape."""
+    try:
+        read(data)
+    except NotAMemory:
+        return False
+    return True
+
+
+def _recoded(data: bytes) -> bytes | None:
+    for start, encoding in _UTF16_AND_32:
+        if data.startswith(start):
+            try:
+                return data.decode(encoding).encode()
+            except UnicodeError:
+                return None
+    return None
+
+
+def _read_lines(data: bytes, known: Mapping[bytes, Line]) -> Contents:
+    head: list[bytes] = []
+    tail: list[bytes] = []
+    lines: list[Line] = []
+    kept_at: list[int] = []
+    several_at: list[int] = []
+    for number, raw in enumerate(data.split(b"\n"), 1):
+        line = known.get(raw)
+        if line is not None:
+            lines.append(line)
+            continue
+        found = read_line(raw)
+        if len(found) > 1:
+            several_at.append(number)
+        for piece in found:
+            if not isinstance(piece, bytes):
+                lines.append(piece)
+            elif piece != OWN_MARKER:
+                (tail if lines else head).append(piece)
+                kept_at.append(number)
+    if head and head[0].startswith(codecs.BOM_UTF8):
+        head[0] = head[0].removeprefix(codecs.BOM_UTF8)
+    notices = []
+    if kept_at:
+        notices.append(_notice(kept_at, "is no record that can be read; it is kept as it is"))
+    if several_at:
+        notices.append(_notice(several_at, "holds more than one record; each is read"))
+    return Contents(tuple(head), tuple(lines), tuple(tail), False, tuple(notices))
+
+
+def _notice(numbers: Sequence[int], what: str) -> str:
+    distinct = sorted(set(numbers))
+    shown = ", ".join(map(str, distinct[:_LINES_SHOWN]))
+    if len(distinct) == 1:
+        return f"line {shown} {what}"
+    more = len(distinct) - _LINES_SHOWN
+    return f"{len(distinct)} lines ({shown}{f' and {more} more' if more > 0 else ''}): each {what}"
+
+
+def _is_ours(line: bytes) -> bool:
+    """A known marker, a record that cannot be read, or the torn beginning of one."""
+    stripped = line.strip(b" \t\r,\xef\xbb\xbf")
+    return bool(
+        _MARKER.match(line)
+        or _RECORD_START.match(line)
+        or (len(stripped) > len(b'{"type"') and any(start.startswith(stripped) for start in _TORN_STARTS))
+    )
+
+
+def _read_document(data: bytes) -> Contents | None:
+    """The records of a file that is one JSON document, an array, or objects over several lines. None if it is none."""
+    try:
+        text = data.decode().lstrip("\ufeff")
+        values = list(_values(text))
+    except ValueError:
+        return None
+    pieces: list[Line | bytes] = []
+    is_memory = False
+    for value in values:
+        found = list(_expand(value))
+        is_memory = is_memory or value in ({}, []) or _is_document(value)
+        pieces += [from_value(item, kind) for item, kind in found]
+    lines = tuple(piece for piece in pieces if not isinstance(piece, bytes))
+    if not lines and (pieces or not is_memory):
+        return None
+    kept = tuple(piece for piece in pieces if isinstance(piece, bytes))
+    empty = not pieces and all(value in ({}, []) for value in values)
+    notice = f"it is not in lines; {len(lines)} records were read from its other shape"
+    if kept:
+        notice += f", {len(kept)} items are no records and are kept"
+    return Contents((), lines, kept, not empty, () if empty else (notice,))
+
+
+def _values(text: str) -> Iterator[Any]:
+    if text.lstrip(" \t\r\n")[:1] not in ("{", "["):
+        raise ValueError("not an object or array")
+    try:
+        yield parse_all(text)
+        return
+    except ValueError:
+        position = skip_space(text, 0)
+    while position < len(text):
+        value, end = parse(text, position)
+        yield value
+        position = skip_space(text, end)
+        if text[position : position + 1] == ",":
+            position = skip_space(text, position + 1)
+
+
+def _is_document(value: Any) -> bool:
+    return isinstance(value, dict) and any(isinstance(value.get(key), list | dict) for key in ("entities", "relations"))
+
+
+def _expand(value: Any) -> Iterator[tuple[Any, str | None]]:
+    """The would-be records of a value, each with the kind that its place gives it."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _expand(item) if isinstance(item, list) or _is_document(item) else [(item, None)]
+    elif _is_document(value):
+        for key, kind in (("entities", "entity"), ("relations", "relation")):
+            items = value.get(key)
+            if isinstance(items, dict):
+                items = [{"name": name} | item if isinstance(item, dict) else item for name, item in items.items()]
+            for item in items or ():
+                yield item, kind
+    elif isinstance(value, dict) and _is_document(value.get("graph", value.get("memory"))):
+        yield from _expand(value.get("graph", value.get("memory")))
+    elif value:
+        yield value, None
+
+
+def chunks(head: Sequence[bytes], lines: Iterable[Line], tail: Sequence[bytes]) -> Iterator[bytes]:
+    """The bytes of a file in our form, piece by piece: kept lines, entities and relations, kept lines."""
+    batch = list(head)
+    empty = True
+    for line in lines:
+        empty = False
+        batch.append(line.raw)
+        if len(batch) >= _LINES_A_CHUNK:
+            yield b"\n".join(batch) + b"\n"
+            batch = []
+    if empty and (head or tail):
+        batch.append(OWN_MARKER)
+    batch += tail
+    if batch:
+        yield b"\n".join(batch) + b"\n"
