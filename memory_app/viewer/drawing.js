@@ -1,0 +1,308 @@
+/* How a scene looks on the canvas. Knows no events and changes nothing but pixels.
+
+   A scene: the model, the layout, `ids` and `links` that are visible, the camera {scale, x, y}, width and height in CSS
+   pixels, `chosen` and `hovered` (an id or -1), `matches` (a Set or null), `hidden(id)` (how many neighbours of a node are
+   not drawn). */
+
+const LABEL_FONT = "12px system-ui, sans-serif";
+const STRONG_FONT = "600 13px system-ui, sans-serif";
+const LINK_FONT = "11px system-ui, sans-serif";
+const LABEL_LENGTH = 28; // in characters as people count them
+const LABELS_TRIED = 260; // a frame; what has no room among the best-connected of these has no label
+const LINK_LABELS_TRIED = 80;
+const ARROWS_UP_TO = 1200; // links; more arrows than that are noise
+const FADED = 0.16;
+
+class Drawing {
+  constructor(canvas, model) {
+    this.canvas = canvas;
+    this.context = canvas.getContext("2d");
+    this.model = model;
+    this._labels = new Map();
+    this._segmenter = typeof Intl.Segmenter === "function" ? new Intl.Segmenter() : null;
+    this.readColours();
+  }
+
+  /** Take the colours from the style sheet; again after a change between light and dark. */
+  readColours() {
+    const probe = element("span", { class: "unseen" });
+    document.body.append(probe);
+    const resolved = (name) => {
+      probe.style.color = `var(${name})`;
+      return getComputedStyle(probe).color;
+    };
+    this.colours = {};
+    for (const name of ["--canvas", "--link", "--text", "--muted", "--accent", "--ghost"]) this.colours[name] = resolved(name);
+    for (let index = 0; index < COLOURS; index++) this.colours[`--c${index}`] = resolved(`--c${index}`);
+    probe.remove();
+  }
+
+  /** Nodes shrink more slowly than distances, so that they stay visible from afar. */
+  radius(id, scene) {
+    return Math.max(1.6, scene.layout.radii[id] * Math.pow(scene.camera.scale, 0.72));
+  }
+
+  draw(scene) {
+    const context = this.context;
+    const ratio = window.devicePixelRatio || 1;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, scene.width, scene.height);
+    this._focus(scene);
+    const quiet = [];
+    const lit = [];
+    for (const link of scene.links) (this._isLit(link) ? lit : quiet).push(link);
+    this._drawLinks(scene, quiet, false);
+    this._drawLinks(scene, lit, true);
+    this._drawNodes(scene, true);
+    this._drawNodes(scene, false);
+    this._drawRings(scene);
+    this._taken = new Map();
+    this._drawLabels(scene, lit);
+    context.globalAlpha = 1;
+  }
+
+  /** What the eye should be led to: a chosen or hovered node with its neighbours, else what was searched for. */
+  _focus(scene) {
+    this._centre = scene.chosen >= 0 ? scene.chosen : scene.hovered;
+    this._second = scene.chosen >= 0 && scene.hovered >= 0 ? scene.hovered : -1;
+    this._near = null;
+    if (this._centre >= 0) this._near = new Set([this._centre, ...this.model.neighbours(this._centre)]);
+    else if (scene.matches !== null) this._near = scene.matches;
+    if (this._second >= 0) this._near.add(this._second);
+  }
+
+  _isLit(link) {
+    const touches = (id) => id >= 0 && (link.from === id || link.to === id);
+    return touches(this._centre) || touches(this._second);
+  }
+
+  _isFaded(id) {
+    return this._near !== null && !this._near.has(id);
+  }
+
+  _point(scene, id) {
+    const { scale, x, y } = scene.camera;
+    return [scene.layout.x[id] * scale + x, scene.layout.y[id] * scale + y];
+  }
+
+  _drawLinks(scene, links, lit) {
+    const context = this.context;
+    context.beginPath();
+    const arrows = [];
+    const withArrows = lit || (links.length < ARROWS_UP_TO && scene.camera.scale > 0.55);
+    for (const link of links) {
+      const path = this._path(scene, link);
+      if (path === null) continue;
+      context.moveTo(path.x1, path.y1);
+      if (path.loop) context.arc(path.cx, path.cy, path.loop, 0, 2 * Math.PI);
+      else if (path.bend) context.quadraticCurveTo(path.cx, path.cy, path.x2, path.y2);
+      else context.lineTo(path.x2, path.y2);
+      if (withArrows && !path.loop) arrows.push(path);
+    }
+    context.strokeStyle = context.fillStyle = lit ? this.colours["--accent"] : this.colours["--link"];
+    context.lineWidth = lit ? 1.5 : 1;
+    context.globalAlpha = lit ? 0.85 : this._near !== null ? 0.28 : links.length > 3000 ? 0.4 : 0.8;
+    context.stroke();
+    context.beginPath();
+    for (const path of arrows) this._arrow(path, lit ? 7 : 5);
+    context.fill();
+    context.globalAlpha = 1;
+  }
+
+  /** Where a link runs on the screen, rim to rim; null when it is out of sight or has no length. */
+  _path(scene, link) {
+    const [ax, ay] = this._point(scene, link.from);
+    const [bx, by] = this._point(scene, link.to);
+    const far = 60;
+    if (Math.max(ax, bx) < -far || Math.min(ax, bx) > scene.width + far) return null;
+    if (Math.max(ay, by) < -far || Math.min(ay, by) > scene.height + far) return null;
+    const startRadius = this.radius(link.from, scene);
+    if (link.from === link.to) {
+      const loop = startRadius * 0.9 + 3;
+      return { loop, cx: ax, cy: ay - startRadius - loop * 0.6, x1: ax + loop, y1: ay - startRadius - loop * 0.6, mx: ax, my: ay - startRadius - loop * 1.6 };
+    }
+    const distance = Math.hypot(bx - ax, by - ay);
+    const endRadius = this.radius(link.to, scene) + 1.5;
+    if (distance < startRadius + endRadius + 1) return null;
+    const [ux, uy] = [(bx - ax) / distance, (by - ay) / distance];
+    const bend = link.twoWay ? Math.min(26, distance * 0.16) : 0;
+    const x1 = ax + ux * startRadius;
+    const y1 = ay + uy * startRadius;
+    const x2 = bx - ux * endRadius - uy * bend * 0.15;
+    const y2 = by - uy * endRadius + ux * bend * 0.15;
+    const cx = (x1 + x2) / 2 - uy * bend;
+    const cy = (y1 + y2) / 2 + ux * bend;
+    return { bend, x1, y1, x2, y2, cx, cy, mx: (x1 + x2) / 4 + cx / 2, my: (y1 + y2) / 4 + cy / 2, loop: 0 };
+  }
+
+  _arrow(path, size) {
+    const angle = Math.atan2(path.y2 - path.cy, path.x2 - path.cx);
+    const context = this.context;
+    context.moveTo(path.x2, path.y2);
+    context.lineTo(path.x2 - size * Math.cos(angle - 0.42), path.y2 - size * Math.sin(angle - 0.42));
+    context.lineTo(path.x2 - size * Math.cos(angle + 0.42), path.y2 - size * Math.sin(angle + 0.42));
+    context.closePath();
+  }
+
+  /** One path for each type: thousands of nodes are a dozen calls. */
+  _drawNodes(scene, faded) {
+    const context = this.context;
+    const groups = new Map();
+    for (const id of scene.ids) {
+      if (this._isFaded(id) !== faded) continue;
+      const [x, y] = this._point(scene, id);
+      const radius = this.radius(id, scene);
+      if (x < -radius || y < -radius || x > scene.width + radius || y > scene.height + radius) continue;
+      const type = this.model.nodes[id].type;
+      if (!groups.has(type)) groups.set(type, []);
+      groups.get(type).push([x, y, radius]);
+    }
+    for (const [type, places] of groups) {
+      context.beginPath();
+      for (const [x, y, radius] of places) trace(context, type.shape, x, y, radius);
+      // Faded nodes still hide the links beneath them, or they would look like crossings.
+      context.globalAlpha = 1;
+      context.fillStyle = context.strokeStyle = this.colours["--canvas"];
+      context.lineWidth = 2.5;
+      context.setLineDash([]);
+      context.stroke();
+      context.fill();
+      context.globalAlpha = faded ? FADED * 1.6 : 1;
+      context.fillStyle = context.strokeStyle = this.colours[type.colour];
+      if (type.missing) {
+        context.lineWidth = 1.5;
+        context.setLineDash([3, 2]);
+        context.stroke();
+      } else {
+        context.fill();
+      }
+    }
+    context.setLineDash([]);
+    context.globalAlpha = 1;
+  }
+
+  _drawRings(scene) {
+    const context = this.context;
+    context.strokeStyle = this.colours["--accent"];
+    for (const [id, width] of [[scene.hovered, 1.5], [scene.chosen, 2.5]]) {
+      if (id < 0 || !scene.isVisible(id)) continue;
+      const [x, y] = this._point(scene, id);
+      context.beginPath();
+      context.arc(x, y, this.radius(id, scene) + 4, 0, 2 * Math.PI);
+      context.lineWidth = width;
+      context.stroke();
+    }
+  }
+
+  _drawLabels(scene, lit) {
+    const context = this.context;
+    context.lineJoin = "round";
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    for (const id of [scene.chosen, scene.hovered]) if (id >= 0 && scene.isVisible(id)) this._drawLabel(scene, id, true);
+    if (this._centre >= 0) this._drawLinkLabels(scene, lit);
+    let tried = 0;
+    const labelled = this._near === null ? scene.ids : scene.ids.filter((id) => this._near.has(id));
+    for (const id of labelled) { // the best connected come first
+      if (id === scene.chosen || id === scene.hovered) continue;
+      if (tried > LABELS_TRIED) break;
+      const [x, y] = this._point(scene, id);
+      if (x < 0 || y < 0 || x > scene.width || y > scene.height) continue;
+      tried += 1;
+      this._drawLabel(scene, id, false);
+    }
+  }
+
+  _drawLabel(scene, id, strong) {
+    const context = this.context;
+    const [x, y] = this._point(scene, id);
+    const radius = this.radius(id, scene);
+    const hidden = scene.hidden(id);
+    context.font = strong ? STRONG_FONT : LABEL_FONT;
+    const { text, width } = this._label(id, strong);
+    const middle = y + radius + 10;
+    if (!this._take(x - width / 2, middle - 8, width, 16) && !strong) return;
+    this._text(text, x, middle, this.colours["--text"]);
+    if (hidden > 0 && radius > 3) {
+      context.font = LINK_FONT;
+      this._text(`+${number.format(hidden)}`, x + radius + 12, y - radius, this.colours["--muted"]);
+    }
+  }
+
+  _drawLinkLabels(scene, lit) {
+    this.context.font = LINK_FONT;
+    const first = lit.filter((link) => link.from === this._second || link.to === this._second);
+    for (const link of [...first, ...lit].slice(0, LINK_LABELS_TRIED)) {
+      const path = this._path(scene, link);
+      if (path === null) continue;
+      const names = [...new Set(link.relations.map((relation) => shownText(relation.type)))];
+      const text = this._cut(names.slice(0, 2).join(", ") + (names.length > 2 ? ` +${names.length - 2}` : ""));
+      const width = this.context.measureText(text).width;
+      if (!this._take(path.mx - width / 2, path.my - 7, width, 14)) continue;
+      this._text(text, path.mx, path.my, this.colours["--accent"]);
+    }
+  }
+
+  _text(text, x, y, colour) {
+    this.context.lineWidth = 4;
+    this.context.strokeStyle = this.colours["--canvas"];
+    this.context.strokeText(text, x, y);
+    this.context.fillStyle = colour;
+    this.context.fillText(text, x, y);
+  }
+
+  _label(id, strong) {
+    const key = strong ? -1 - id : id;
+    let label = this._labels.get(key);
+    if (label === undefined) {
+      const text = this._cut(shownText(this.model.nodes[id].name));
+      label = { text, width: this.context.measureText(text).width };
+      this._labels.set(key, label);
+    }
+    return label;
+  }
+
+  _cut(text) {
+    const line = text.slice(0, 20 * LABEL_LENGTH).replace(/\s+/g, " ").trim();
+    if (line.length <= LABEL_LENGTH) return line;
+    const parts = this._segmenter === null ? [...line] : Array.from(this._segmenter.segment(line), (part) => part.segment);
+    return parts.length <= LABEL_LENGTH ? line : parts.slice(0, LABEL_LENGTH - 1).join("").trimEnd() + "…";
+  }
+
+  /** Reserve a place for a text; false if another one is there. */
+  _take(x, y, width, height) {
+    const size = 64;
+    const cells = [];
+    for (let column = Math.floor(x / size); column <= Math.floor((x + width) / size); column++) {
+      for (let row = Math.floor(y / size); row <= Math.floor((y + height) / size); row++) cells.push(`${column},${row}`);
+    }
+    const box = [x, y, x + width, y + height];
+    for (const cell of cells) {
+      for (const other of this._taken.get(cell) ?? []) {
+        if (box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3]) return false;
+      }
+    }
+    for (const cell of cells) {
+      if (!this._taken.has(cell)) this._taken.set(cell, []);
+      this._taken.get(cell).push(box);
+    }
+    return true;
+  }
+}
+
+/** Add a node's outline to the path: a circle, a square, a diamond or a triangle of about the same area. */
+function trace(context, shape, x, y, radius) {
+  if (shape === 0 || shape === "ghost") {
+    context.moveTo(x + radius, y);
+    context.arc(x, y, radius, 0, 2 * Math.PI);
+    return;
+  }
+  const [corners, size, turn] = [null, [4, 1.25, 0.25], [4, 1.25, 0], [3, 1.45, -0.25]][shape];
+  for (let corner = 0; corner < corners; corner++) {
+    const angle = (corner / corners + turn / (shape === 1 ? 2 : 1)) * 2 * Math.PI;
+    const point = [x + size * radius * Math.cos(angle), y + size * radius * Math.sin(angle)];
+    if (corner === 0) context.moveTo(...point);
+    else context.lineTo(...point);
+  }
+  context.closePath();
+}

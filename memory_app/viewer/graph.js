@@ -1,0 +1,253 @@
+/* The graph view: which nodes are drawn, the camera, mouse, touch and keys.
+
+   A memory that fits is drawn whole. A larger one is shown as a neighbourhood that grows on request: twenty thousand
+   entities at once are a ball of hair, and a hundred around the one in question are an answer. */
+
+const WHOLE_UP_TO = 2500; // nodes
+const WHOLE_LINKS_UP_TO = 9000;
+const START_SIZE = 120; // nodes of a neighbourhood
+const STEP_SIZE = 24; // nodes that come in with one expansion
+const MORE_SIZE = 100;
+const FRAME_BUDGET = 12; // milliseconds of layout in a frame
+const HIT_MARGIN = 5;
+
+class Graph {
+  /** `on`: choose(id, options), open(id), status(text for the status line). */
+  constructor(canvas, model, layout, on) {
+    this.canvas = canvas;
+    this.model = model;
+    this.layout = layout;
+    this.on = on;
+    this.drawing = new Drawing(canvas, model);
+    this.whole = model.nodes.length <= WHOLE_UP_TO && model.links.length <= WHOLE_LINKS_UP_TO;
+    this.root = -1;
+    this._shown = new Uint8Array(model.nodes.length);
+    this._isOff = () => false;
+    this._camera = { scale: 1, x: 0, y: 0 };
+    this._goal = null; // where the camera travels to
+    this._following = true; // keep everything in view until the camera is touched
+    this._waiting = 0;
+    this._pointers = new Map();
+    this._gesture = null;
+    this.scene = {
+      model, layout, ids: [], links: [], camera: this._camera, width: 0, height: 0, chosen: -1, hovered: -1, matches: null,
+      hidden: (id) => this.hiddenNeighbours(id),
+      isVisible: (id) => this.isVisible(id),
+    };
+    new ResizeObserver(() => this._resize()).observe(canvas);
+    this._listen();
+    this._resize();
+  }
+
+  isVisible(id) {
+    return this._shown[id] === 1 && !this._isOff(id);
+  }
+
+  /** How many neighbours of a node could be drawn and are not. */
+  hiddenNeighbours(id) {
+    if (this.whole) return 0;
+    let hidden = 0;
+    for (const other of this.model.neighbours(id)) if (!this._shown[other] && !this._isOff(other)) hidden += 1;
+    return hidden;
+  }
+
+  /** Show the whole graph, or the neighbourhood of `id` in a large one. */
+  focus(id) {
+    const all = this.model.byDegree;
+    this.root = this.whole ? -1 : id >= 0 && !this._isOff(id) ? id : all.find((other) => !this._isOff(other)) ?? -1;
+    let ids = all;
+    if (!this.whole) {
+      ids = this.root < 0 ? [] : this.model.neighbourhood(this.root, START_SIZE, (other) => !this._isOff(other));
+      // A lonely root tells little: fill up with the best connected of what the filter leaves.
+      if (ids.length < 12 && id < 0) ids = [...new Set([...ids, ...all.filter((other) => !this._isOff(other)).slice(0, START_SIZE)])];
+    }
+    this.layout.clear();
+    this._shown.fill(0);
+    this._following = true;
+    this._add(ids, 1);
+  }
+
+  /** Bring in the hidden neighbours of a node, the best connected first. */
+  expand(id) {
+    const hidden = this.model.neighbours(id).filter((other) => !this._shown[other] && !this._isOff(other));
+    this._add(hidden.slice(0, STEP_SIZE), 0.35);
+    return Math.min(hidden.length, STEP_SIZE);
+  }
+
+  /** Grow the neighbourhood at its best-connected edge. */
+  showMore() {
+    const border = new Set();
+    for (const id of this._ids()) for (const other of this.model.neighbours(id)) if (!this._shown[other] && !this._isOff(other)) border.add(other);
+    const source = border.size > 0 ? [...border] : this.model.byDegree.filter((id) => !this._shown[id] && !this._isOff(id));
+    source.sort((a, b) => this.model.nodes[b].degree - this.model.nodes[a].degree || a - b);
+    this._following = true;
+    this._add(source.slice(0, MORE_SIZE), 0.6);
+  }
+
+  /** Put an entity into the middle of attention; it is made visible if it was not. */
+  choose(id, move) {
+    this.scene.chosen = id;
+    if (id >= 0 && !this._shown[id]) this.focus(id);
+    else if (id >= 0 && move && !(this._following && this.layout.moving)) this._lookAt(id);
+    this._report();
+    this.draw();
+  }
+
+  setMatches(matches) {
+    this.scene.matches = matches;
+    this.draw();
+  }
+
+  /** `isOff(id)`: whether the legend hides a node. */
+  setFilter(isOff) {
+    this._isOff = isOff;
+    if (this.whole) this._collect();
+    else this.focus(this.root >= 0 && !isOff(this.root) && this.scene.chosen >= 0 ? this.root : -1);
+    this._report();
+    this.draw();
+  }
+
+  recolour() {
+    this.drawing.readColours();
+    this.draw();
+  }
+
+  zoom(factor, x = this.scene.width / 2, y = this.scene.height / 2) {
+    const from = this._goal ?? this._camera;
+    const scale = Math.min(6, Math.max(0.03, from.scale * factor));
+    const by = scale / from.scale;
+    this._travel({ scale, x: x - (x - from.x) * by, y: y - (y - from.y) * by }, true);
+  }
+
+  fit() {
+    this._following = true;
+    this._travel(this._fitting(), true);
+  }
+
+  /** Draw with the next frame. */
+  draw() {
+    if (this._waiting !== 0) return;
+    this.canvas.dataset.state = "moving"; // for who waits until the picture stands still
+    this._waiting = requestAnimationFrame(() => this._frame());
+  }
+
+  _ids() {
+    return this.model.byDegree.filter((id) => this._shown[id]);
+  }
+
+  _add(ids, heat) {
+    for (const id of ids) this._shown[id] = 1;
+    const shown = this._ids();
+    const links = new Set();
+    for (const id of shown) for (const link of this.model.nodes[id].links) if (this._shown[link.from] && this._shown[link.to]) links.add(link);
+    this._links = [...links];
+    this.layout.show(shown, this._links, heat);
+    this._collect();
+    // A first part of the way unseen, so that nobody watches a spiral unfold; all of it for who does not want motion.
+    const end = performance.now() + (reducedMotion.matches ? 4000 : 180);
+    while (this.layout.moving && heat === 1 && performance.now() < end) this.layout.step();
+    if (heat === 1) Object.assign(this._camera, this._fitting());
+    this._report();
+    this.draw();
+  }
+
+  _collect() {
+    this.scene.ids = this._ids().filter((id) => !this._isOff(id));
+    this.scene.links = (this._links ?? []).filter((link) => !this._isOff(link.from) && !this._isOff(link.to));
+  }
+
+  _report() {
+    this.on.status({ shown: this.scene.ids.length, whole: this.whole, root: this.root });
+  }
+
+  _frame() {
+    this._waiting = 0;
+    if (this.scene.width === 0) return;
+    const end = performance.now() + (reducedMotion.matches ? 60 : FRAME_BUDGET);
+    let steps = 0;
+    // Small graphs would be still in a blink; a few steps a frame let the eye follow.
+    while (this.layout.moving && performance.now() < end && (reducedMotion.matches || steps < 4)) {
+      this.layout.step();
+      steps += 1;
+    }
+    if (this._following && steps > 0) this._goal = this._fitting();
+    if (this._goal !== null) this._moveCamera();
+    if (!(reducedMotion.matches && this.layout.moving)) this.drawing.draw(this.scene);
+    if (this.layout.moving || this._goal !== null) this.draw();
+    else this.canvas.dataset.state = "still";
+  }
+
+  _moveCamera() {
+    const [now, goal] = [this._camera, this._goal];
+    const share = reducedMotion.matches ? 1 : 0.2;
+    for (const key of ["scale", "x", "y"]) now[key] += (goal[key] - now[key]) * share;
+    const near = Math.abs(now.x - goal.x) + Math.abs(now.y - goal.y) < 0.5 && Math.abs(now.scale / goal.scale - 1) < 0.002;
+    if (!near) return;
+    Object.assign(now, goal);
+    this._goal = null;
+  }
+
+  _travel(goal, touched) {
+    this._goal = goal;
+    if (touched) this._following = this._following && goal.fits === true;
+    this.draw();
+  }
+
+  _free() {
+    // The legend lies over the canvas where there is room for both, the details over its lower part on a phone.
+    const wide = this.scene.width > 720;
+    const panel = byId("panel");
+    const sheet = panel.hidden || window.innerWidth > 720 ? 0 : panel.offsetHeight;
+    return { left: wide ? 232 : 24, right: 24, top: 30, bottom: Math.min(44 + sheet, this.scene.height * 0.7) };
+  }
+
+  _fitting() {
+    const { x, y, radii } = this.layout;
+    let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity];
+    for (const id of this.scene.ids) {
+      left = Math.min(left, x[id] - radii[id]);
+      right = Math.max(right, x[id] + radii[id]);
+      top = Math.min(top, y[id] - radii[id]);
+      bottom = Math.max(bottom, y[id] + radii[id]);
+    }
+    if (left > right) [left, right, top, bottom] = [-1, 1, -1, 1];
+    const free = this._free();
+    const width = Math.max(60, this.scene.width - free.left - free.right);
+    const height = Math.max(60, this.scene.height - free.top - free.bottom);
+    const scale = Math.min(1.6, width / (right - left + 30), height / (bottom - top + 40));
+    return {
+      scale,
+      x: free.left + width / 2 - ((left + right) / 2) * scale,
+      y: free.top + height / 2 - ((top + bottom) / 2) * scale,
+      fits: true,
+    };
+  }
+
+  _lookAt(id) {
+    const scale = Math.max(this._camera.scale, 0.9);
+    const free = this._free();
+    const middleX = this.scene.width / 2;
+    const middleY = (this.scene.height - (free.bottom - 44)) / 2;
+    this._travel({ scale, x: middleX - this.layout.x[id] * scale, y: middleY - this.layout.y[id] * scale }, true);
+  }
+
+  _resize() {
+    const { clientWidth: width, clientHeight: height } = this.canvas;
+    if (width === 0 || height === 0) return;
+    const [oldWidth, oldHeight] = [this.scene.width, this.scene.height];
+    const ratio = window.devicePixelRatio || 1;
+    this.canvas.width = Math.round(width * ratio);
+    this.canvas.height = Math.round(height * ratio);
+    Object.assign(this.scene, { width, height });
+    if (this._following) Object.assign(this._camera, this._fitting());
+    else if (oldWidth > 0) {
+      for (const camera of [this._camera, this._goal]) {
+        if (camera === null) continue;
+        camera.x += (width - oldWidth) / 2;
+        camera.y += (height - oldHeight) / 2;
+      }
+    }
+    this.drawing.draw(this.scene); // at once: changing its size has emptied the canvas
+    this.draw();
+  }
+}

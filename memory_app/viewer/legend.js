@@ -1,0 +1,89 @@
+/* The legend: entity types with their colours, each of which can be hidden. */
+
+const FIRST_TYPES = 12;
+const MORE_TYPES = 50;
+
+class Legend {
+  /** `on.change(isOff)`: a function that says for a type whether it is hidden. */
+  constructor(place, model, on) {
+    this.place = place;
+    this.model = model;
+    this.on = on;
+    this.off = new Set();
+    this._made = 0;
+    if (model.types.length === 0) {
+      place.hidden = true;
+      return;
+    }
+    this._list = element("ul", { id: "types" });
+    this._boxes = [];
+    this._more = element("button", { class: "plain more", type: "button", onclick: () => this._grow(MORE_TYPES) });
+    this._all = element("button", { class: "plain", type: "button", text: "Show all", hidden: true, onclick: () => this._setOff([]) });
+    this._fold = element("button", { class: "fold", type: "button", "aria-expanded": "true", "aria-controls": "legend-body", onclick: () => this._toggle() }, "Types");
+    this._fold.append(element("span", { class: "amount", text: ` ${number.format(model.types.length)}` }));
+    this._body = element("div", { id: "legend-body" }, this._list, this._more);
+    place.append(element("div", { class: "legend-head" }, this._fold, this._all), this._body);
+    this._grow(FIRST_TYPES);
+    if (window.innerWidth <= 720) this._toggle();
+  }
+
+  isOff(type) {
+    return this.off.has(type.index);
+  }
+
+  _toggle() {
+    this._body.hidden = !this._body.hidden;
+    this._fold.setAttribute("aria-expanded", String(!this._body.hidden));
+  }
+
+  _grow(amount) {
+    const first = this._made;
+    const types = this.model.types;
+    for (const type of types.slice(this._made, this._made + amount)) this._list.append(this._item(type));
+    this._made = Math.min(types.length, this._made + amount);
+    this._more.hidden = this._made === types.length;
+    this._more.textContent = `${number.format(types.length - this._made)} more`;
+    if (first > 0) this._boxes[first].focus();
+  }
+
+  _item(type) {
+    const box = element("input", { type: "checkbox", onchange: () => this._setOne(type, box.checked) });
+    box.checked = !this.isOff(type);
+    this._boxes.push(box);
+    const name = type.missing ? type.name : shownText(type.name);
+    return element(
+      "li",
+      {},
+      element(
+        "label",
+        { title: name },
+        box,
+        swatch(type),
+        element("bdi", { class: "type-name", text: name }),
+        element("span", { class: "amount", text: number.format(type.count) }),
+      ),
+      element("button", {
+        class: "only", type: "button", text: "only", "aria-label": `Only ${name}`,
+        onclick: () => this._setOff(this.model.types.filter((other) => other !== type)),
+      }),
+    );
+  }
+
+  _setOne(type, shown) {
+    if (shown) this.off.delete(type.index);
+    else this.off.add(type.index);
+    this._changed();
+  }
+
+  _setOff(types) {
+    this.off = new Set(types.map((type) => type.index));
+    this._boxes.forEach((box, index) => (box.checked = !this.off.has(index)));
+    if (types.length === 0) this._boxes[0].focus(); // the button that was pressed goes away
+    this._changed();
+  }
+
+  _changed() {
+    this._all.hidden = this.off.size === 0;
+    this.on.change();
+  }
+}

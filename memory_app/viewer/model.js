@@ -1,0 +1,118 @@
+/* The graph in the form that the page works with. Read once, never changed.
+
+   A node is an entity, or a name that relations mention but no entity has (`missing`): nothing that is in the memory is
+   left out. A link is all relations from one node to another; it is what gets drawn. */
+
+const COLOURS = 12; // as many as viewer.css has; types beyond repeat them in another shape
+const SHAPES = 4;
+
+class Model {
+  constructor(data) {
+    const list = (value) => (Array.isArray(value) ? value.filter((item) => item !== null && typeof item === "object") : []);
+    this.nodes = [];
+    this.links = [];
+    this.relations = [];
+    this._byName = new Map();
+    this._types = new Map();
+    for (const entity of list(data.entities)) this._addEntity(entity);
+    this.entityCount = this.nodes.length;
+    this._missing = { name: "Not in the memory", colour: "--ghost", shape: "ghost", count: 0, missing: true };
+    for (const relation of list(data.relations)) this._addRelation(relation);
+    this._groupLinks();
+    this.types = [...this._types.values()].sort((a, b) => b.count - a.count || (a.name < b.name ? -1 : 1));
+    this.types.forEach((type, index) => {
+      type.colour = `--c${index % COLOURS}`;
+      type.shape = Math.floor(index / COLOURS) % SHAPES;
+    });
+    if (this._missing.count > 0) this.types.push(this._missing);
+    this.types.forEach((type, index) => (type.index = index));
+    this.byDegree = this.nodes.map((node) => node.id).sort((a, b) => this.nodes[b].degree - this.nodes[a].degree || a - b);
+  }
+
+  /** The ids of a node's neighbours, the most connected first. */
+  neighbours(id) {
+    const node = this.nodes[id];
+    if (node.neighbours === null) {
+      const ids = new Set(node.links.map((link) => (link.from === id ? link.to : link.from)));
+      ids.delete(id);
+      node.neighbours = [...ids].sort((a, b) => this.nodes[b].degree - this.nodes[a].degree || a - b);
+    }
+    return node.neighbours;
+  }
+
+  /** Up to `size` ids around `root`, nearest first, well-connected ones before others; `wanted` filters. */
+  neighbourhood(root, size, wanted) {
+    const found = new Set(wanted(root) ? [root] : []);
+    const queue = [root];
+    for (let head = 0; head < queue.length && found.size < size; head++) {
+      // A third of the room for the root itself, little for each further one: a start that shows structure, not one star.
+      let room = head === 0 ? Math.ceil(size / 3) : 5;
+      for (const id of this.neighbours(queue[head])) {
+        if (room === 0 || found.size >= size) break;
+        if (found.has(id) || !wanted(id)) continue;
+        found.add(id);
+        queue.push(id);
+        room -= 1;
+      }
+    }
+    return [...found];
+  }
+
+  _addEntity(entity) {
+    const name = asText(entity.name);
+    const observations = (Array.isArray(entity.observations) ? entity.observations : []).map(asText);
+    const known = this._byName.get(name);
+    if (known !== undefined) {
+      for (const observation of observations) known.observations.push(observation);
+      return;
+    }
+    const typeName = asText(entity.entityType);
+    let type = this._types.get(typeName);
+    if (type === undefined) this._types.set(typeName, (type = { name: typeName, count: 0, missing: false }));
+    this._addNode(name, type, observations);
+  }
+
+  _addNode(name, type, observations) {
+    type.count += 1;
+    const node = { id: this.nodes.length, name, type, observations, relations: [], links: [], neighbours: null, degree: 0 };
+    this.nodes.push(node);
+    this._byName.set(name, node);
+    return node;
+  }
+
+  _addRelation(relation) {
+    const [from, to] = [relation.from, relation.to].map((end) => {
+      const name = asText(end);
+      return this._byName.get(name) ?? this._addNode(name, this._missing, []);
+    });
+    const made = { from: from.id, to: to.id, type: asText(relation.relationType) };
+    this.relations.push(made);
+    for (const node of new Set([from, to])) {
+      node.relations.push(made);
+      node.degree += 1;
+    }
+  }
+
+  _groupLinks() {
+    const links = new Map();
+    const key = (from, to) => from * this.nodes.length + to;
+    for (const relation of this.relations) {
+      const found = links.get(key(relation.from, relation.to));
+      if (found !== undefined) {
+        found.relations.push(relation);
+        continue;
+      }
+      const link = { from: relation.from, to: relation.to, relations: [relation], twoWay: false };
+      links.set(key(link.from, link.to), link);
+      this.links.push(link);
+      this.nodes[link.from].links.push(link);
+      if (link.to !== link.from) this.nodes[link.to].links.push(link);
+    }
+    for (const link of this.links) link.twoWay = link.from !== link.to && links.has(key(link.to, link.from));
+  }
+}
+
+function asText(value) {
+  if (typeof value === "string") return value;
+  return value === undefined || value === null ? "" : JSON.stringify(value);
+}

@@ -1,0 +1,230 @@
+"""A real Chromium, driven by the DevTools protocol over a pipe: standard library only, no driver program, no socket.
+
+Rules: every wait is bounded; the browser has its own empty profile and its own process group, which is ended with it;
+whatever the page complains about or asks the network for is kept, so that a test can demand that there was nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import queue
+import shutil
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+# Generous, because the machine may be busy: a bound is there to end a hang, not to measure.
+PATIENCE: Final = 60.0
+_FLAGS: Final = (
+    "--headless",
+    "--no-sandbox",  # root in a container has no sandbox to use
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--hide-scrollbars",
+    "--remote-debugging-pipe",
+)
+_KEYS: Final = {"Enter": 13, "Escape": 27, "Tab": 9, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "End": 35, "Home": 36, "PageDown": 34}  # fmt: skip
+
+
+def program() -> str | None:
+    """The Chromium of this machine, if it has one and can be talked to by a pipe."""
+    if os.name != "posix":
+        return None
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    return next((found for found in map(shutil.which, names) if found), None)
+
+
+class Browser:
+    """One running browser. `page` opens pages in it."""
+
+    def __init__(self, path: str, profile: str) -> None:
+        commands, self._commands = _pipe_above_the_standard_ones()
+        self._answers, answers = _pipe_above_the_standard_ones()
+        nothing = os.open(os.devnull, os.O_RDWR)
+        actions = [(os.POSIX_SPAWN_DUP2, nothing, number) for number in (0, 1, 2)]
+        actions += [(os.POSIX_SPAWN_DUP2, commands, 3), (os.POSIX_SPAWN_DUP2, answers, 4)]
+        command = [path, *_FLAGS, f"--user-data-dir={profile}", "about:blank"]
+        self._pid = os.posix_spawn(path, command, os.environ, file_actions=actions, setpgroup=0)
+        for descriptor in (commands, answers, nothing):
+            os.close(descriptor)
+        self._number = 0
+        self._results: dict[int, queue.Queue[dict[str, Any]]] = {}
+        self._sessions: dict[str, Page] = {}
+        threading.Thread(target=self._read, daemon=True).start()
+
+    @contextlib.contextmanager
+    def page(self, file: Path, *, width: int = 1280, height: int = 800, **media: str) -> Iterator[Page]:
+        """Open a file. `media`: features to pretend, such as prefers_color_scheme="dark"."""
+        context = self.call("Target.createBrowserContext")["browserContextId"]
+        try:
+            target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
+            session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+            page = self._sessions[session] = Page(self, session)
+            page.open(file, width, height, media)
+            yield page
+        finally:
+            self.call("Target.disposeBrowserContext", browserContextId=context)
+
+    def call(self, method: str, session: str | None = None, **parameters: Any) -> dict[str, Any]:
+        """One call of the protocol, and its result."""
+        self._number += 1
+        number = self._number
+        result = self._results[number] = queue.Queue()
+        message: dict[str, Any] = {"id": number, "method": method, "params": parameters}
+        if session is not None:
+            message["sessionId"] = session
+        data = json.dumps(message).encode() + b"\0"
+        while data:
+            data = data[os.write(self._commands, data) :]
+        try:
+            answer = result.get(timeout=PATIENCE)
+        except queue.Empty:
+            raise TimeoutError(f"no answer to {method}") from None
+        if "error" in answer:
+            raise RuntimeError(f"{method}: {answer['error']}")
+        found: dict[str, Any] = answer["result"]
+        return found
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError, RuntimeError, TimeoutError):
+            self.call("Browser.close")
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._pid, signal.SIGKILL)
+        os.waitpid(self._pid, 0)
+        os.close(self._commands)
+
+    def _read(self) -> None:
+        pending = b""
+        while data := os.read(self._answers, 1 << 20):
+            *messages, pending = (pending + data).split(b"\0")
+            for text in messages:
+                message = json.loads(text)
+                if "id" in message:
+                    self._results.pop(message["id"]).put(message)
+                elif (page := self._sessions.get(message.get("sessionId", ""))) is not None:
+                    page.notice(message["method"], message["params"])
+        for waiting in list(self._results.values()):
+            waiting.put({"error": "the browser has ended"})
+
+
+class Page:
+    """One page. `problems` lists errors, violations of the policy and requests, apart from that for the page itself."""
+
+    def __init__(self, browser: Browser, session: str) -> None:
+        self._browser = browser
+        self._session = session
+        self._address = ""
+        self.problems: list[str] = []
+
+    def call(self, method: str, **parameters: Any) -> dict[str, Any]:
+        return self._browser.call(method, self._session, **parameters)
+
+    def open(self, file: Path, width: int, height: int, media: dict[str, str]) -> None:
+        self._address = file.as_uri()
+        for domain in ("Page", "Runtime", "Log", "Network", "Audits"):
+            self.call(f"{domain}.enable")
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500)
+        features = [{"name": name.replace("_", "-"), "value": value} for name, value in media.items()]
+        self.call("Emulation.setEmulatedMedia", features=features)
+        self.call("Page.navigate", url=self._address)
+        self.wait("document.readyState === 'complete' && location.protocol === 'file:'")
+
+    def notice(self, method: str, details: dict[str, Any]) -> None:
+        if method == "Runtime.exceptionThrown":
+            self.problems.append(f"exception: {details['exceptionDetails']}")
+        elif method == "Runtime.consoleAPICalled" and details["type"] in ("error", "warning", "assert"):
+            self.problems.append(f"console: {details['args']}")
+        elif method == "Log.entryAdded" and details["entry"]["level"] in ("error", "warning"):
+            self.problems.append(f"log: {details['entry']['text']}")
+        elif method == "Audits.issueAdded" and details["issue"]["code"] == "ContentSecurityPolicyIssue":
+            self.problems.append(f"policy: {details['issue']}")
+        elif method == "Network.requestWillBeSent" and details["request"]["url"].partition("#")[0] != self._address:
+            self.problems.append(f"request: {details['request']['url'][:200]}")
+
+    def evaluate(self, expression: str) -> Any:
+        """The value of an expression; promises are awaited."""
+        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        if "exceptionDetails" in answer:
+            raise RuntimeError(f"{expression}: {answer['exceptionDetails']}")
+        return answer["result"].get("value")
+
+    def wait(self, expression: str) -> Any:
+        """Wait until an expression is true; its value."""
+        end = time.monotonic() + PATIENCE
+        while not (value := self.evaluate(f"Boolean({expression}) && ({expression})")):
+            if time.monotonic() > end:
+                raise TimeoutError(f"never true: {expression}; problems: {self.problems}")
+            self.evaluate("new Promise(requestAnimationFrame)")  # the browser's own clock, not a sleep of ours
+        return value
+
+    def text(self, selector: str) -> str:
+        """The text of the first element that fits, as it was put in."""
+        found: str = self.evaluate(f"document.querySelector({json.dumps(selector)}).textContent")
+        return found
+
+    def press(self, *keys: str, shift: bool = False) -> None:
+        for key in keys:
+            code = _KEYS.get(key, ord(key[0].upper()))
+            text = {"Enter": "\r"}.get(key, key if len(key) == 1 else "")
+            shared = {"key": key, "windowsVirtualKeyCode": code, "modifiers": 8 if shift else 0}
+            self.call("Input.dispatchKeyEvent", type="keyDown", text=text, **shared)
+            self.call("Input.dispatchKeyEvent", type="keyUp", **shared)
+
+    def type(self, text: str) -> None:
+        self.call("Input.insertText", text=text)
+
+    def mouse(self, kind: str, x: float, y: float, **more: Any) -> None:
+        self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
+
+    def click_at(self, x: float, y: float) -> None:
+        self.mouse("mouseMoved", x, y)
+        self.mouse("mousePressed", x, y, button="left", clickCount=1)
+        self.mouse("mouseReleased", x, y, button="left", clickCount=1)
+
+    def click(self, selector: str) -> None:
+        """A real click in the middle of the first element that fits."""
+        found = json.dumps(selector)
+        self.evaluate(f"document.querySelector({found}).scrollIntoView({{block: 'nearest'}})")
+        x, y = self.evaluate(
+            f"(({{x, y, width, height}}) => [x + width / 2, y + height / 2])(document.querySelector({found}).getBoundingClientRect())"
+        )
+        self.click_at(x, y)
+
+    def screenshot(self, file: Path) -> None:
+        file.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
+
+
+@contextlib.contextmanager
+def running(path: str) -> Iterator[Browser]:
+    """A browser with a new, empty profile."""
+    # Not a test's own folder: helper processes of the browser may still write there while it is removed.
+    profile = tempfile.mkdtemp(prefix="chromium-profile-")
+    browser = Browser(path, profile)
+    try:
+        yield browser
+    finally:
+        browser.close()
+        shutil.rmtree(profile, ignore_errors=True)
+
+
+def _pipe_above_the_standard_ones() -> tuple[int, int]:
+    """A pipe whose ends are not 3 or 4, which the browser wants for itself."""
+    import fcntl
+
+    ends = os.pipe()
+    moved = tuple(fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in ends)
+    for end in ends:
+        os.close(end)
+    return moved[0], moved[1]
