@@ -1,0 +1,306 @@
+"""The memory file on disk: reading it as a snapshot, and replacing it by the next one.
+
+A save happens under the lock and is these steps; what a crash right after each leaves stands behind it:
+
+1. a file of another shape is copied to `<name>.<UTC time>.bak` and synced     the old file, a backup
+2. `<name>.<32 hex>.tmp` is created beside the real file, written and synced   the old file, a temporary file
+3. last check: the lock is still ours, the target still the file we loaded     the same
+4. `os.replace`                                                                 the new file, perhaps not yet its name
+5. the folder is synced                                                        the new file
+
+A failure before step 4 leaves the old file and removes what it made; what cannot be removed then is removed by the next
+save, or by any save once it is ten minutes old. A failure in step 5 is told as such: the change is stored, but might not
+survive a power cut.
+
+"The file we loaded" is a matter of its signature while it is held open: an inode number returns only after that. On
+Windows, where an open file could not be replaced, the signature alone serves.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import secrets
+import stat
+import time
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from memory_app import disk
+from memory_app.disk import Signature
+from memory_app.errors import StoreError
+from memory_app.graph import Graph
+from memory_app.reload import reload
+from memory_app.shapes import Contents, NotAMemory, read
+
+_TEMPORARY: Final = re.compile(r"\.[0-9a-f]{32}\.tmp")
+_BACKUP: Final = re.compile(r"\.\d{8}T\d{6}Z\.bak")
+# Seconds after which a temporary file has no living owner: no save lasts as long, and the lock is ours by then.
+_TEMPORARY_AGE: Final = 600.0
+# Bytes of a memory file: a graph needs several times as much, and the largest that make sense are hundredths of this.
+LARGEST_FILE: Final = 2 << 30
+# How often a file that changes while it is read is read again before that is told; each time costs one whole read.
+_READ_TRIES: Final = 20
+
+_NEXT_STEP: Final = {
+    errno.ENOSPC: "Free some space on that disk, then try again.",
+    errno.EDQUOT: "Free some space or raise the quota, then try again.",
+    errno.EFBIG: "The file may not grow that large here: raise the limit, then try again.",
+    errno.EROFS: "The file system is read-only: choose another place with MEMORY_FILE_PATH.",
+    errno.EACCES: "Give this user the right to write to its folder, or choose another place with MEMORY_FILE_PATH.",
+    errno.EPERM: "Give this user the right to write to its folder, or choose another place with MEMORY_FILE_PATH.",
+    errno.EBUSY: "A single file that is mounted by itself cannot be replaced: mount its folder instead.",
+    errno.EXDEV: "A single file that is mounted by itself cannot be replaced: mount its folder instead.",
+    errno.EISDIR: "It is a folder: name a file in it with MEMORY_FILE_PATH.",
+}
+
+
+class Snapshot(NamedTuple):
+    """A state of the file. `signature` and `held` are None where there is no file; `original`, only for a file of
+    another shape, are the bytes that have to be backed up before the first write."""
+
+    graph: Graph
+    signature: Signature | None
+    held: int | None = None
+    original: bytes | None = None
+    notices: tuple[str, ...] = ()
+
+    def release(self) -> None:
+        """Let go of the file. Its signature means nothing any more."""
+        if self.held is not None:
+            _release(self.held)
+
+
+class MemoryFile:
+    """The file at a path as configured, which may be a symbolic link. One thread at a time."""
+
+    def __init__(self, path: str, now: Callable[[], float] = time.time) -> None:
+        self.path = path
+        self._now = now
+        self._leftovers: list[str] = []  # temporary files that could not be removed yet
+        self._swept = False
+
+    def signature(self) -> Signature | None:
+        """The signature of the file that is there now, None for none."""
+        try:
+            return disk.signature_at(self.path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise self._failure("could not be read", error) from error
+
+    def read(self, before: Snapshot | None) -> Snapshot:
+        """The file as it is now; lines that `before` holds are not parsed again. StoreError if it is no memory."""
+        for _ in range(_READ_TRIES):
+            try:
+                fd = disk.open_regular(self.path)
+            except (FileNotFoundError, NotADirectoryError):
+                return Snapshot(Graph.empty() if before is None or before.signature else before.graph, None)
+            except OSError as error:
+                raise self._failure("could not be read", error) from error
+            keep = False
+            try:
+                signature = disk.signature(fd)
+                if signature.size > LARGEST_FILE:
+                    raise StoreError(
+                        f"{self.path} is larger than {LARGEST_FILE >> 30} GiB. Choose another memory file."
+                    )
+                data = disk.read_all(fd)
+                if disk.signature(fd) != signature:
+                    continue
+                snapshot = self._parsed(data, signature, before)
+                if not disk.WINDOWS:
+                    snapshot, keep = snapshot._replace(held=fd), True
+                return snapshot
+            except OSError as error:
+                raise self._failure("could not be read", error) from error
+            finally:
+                if not keep:
+                    _release(fd)
+        raise StoreError(
+            f"{self.path} keeps changing while it is read. Stop the program that writes it, then try again."
+        )
+
+    def save(self, old: Snapshot, graph: Graph, lock_held: Callable[[], bool]) -> Snapshot | None:
+        """Replace the file of `old` by one that holds `graph`, the caller having the lock. None if the lock was lost or
+        the file is not the one that was loaded: then nothing has changed. StoreError with nothing changed otherwise.
+
+        The new file's name is not durable before `make_durable`.
+        """
+        target = os.path.realpath(self.path)
+        self._sweep(target)
+        wanted = self._permission(target)
+        if old.original is not None:
+            self._back_up(target, old.original, wanted)
+        temporary = f"{target}.{secrets.token_hex(16)}.tmp"
+        fd = -1
+        try:
+            fd = disk.create(temporary, 0o600)
+            if wanted is not None:
+                disk.set_owner_and_mode(fd, wanted)
+            disk.write_all(fd, graph.chunks())
+            disk.sync(fd)
+            written = disk.signature(fd)
+            if disk.WINDOWS:
+                closing, fd = fd, -1
+                disk.close(closing)
+            if not lock_held() or self.signature() != old.signature or os.path.realpath(self.path) != target:
+                self._discard(fd, temporary)
+                return None
+            self._replace(temporary, target, written)
+        except BaseException as error:
+            self._discard(fd, temporary)
+            if isinstance(error, OSError):
+                raise self._failure("could not be saved; nothing was changed", error) from error
+            raise
+        return Snapshot(graph, self._own_signature(fd, written), fd if fd >= 0 else None)
+
+    def make_durable(self) -> None:
+        """Have the last save's name on the medium. StoreError that says the change is stored all the same."""
+        try:
+            disk.sync_folder(os.path.dirname(os.path.realpath(self.path)))
+        except OSError as error:
+            raise StoreError(
+                f"The change is stored in {self.path}, but its folder could not be synced ({error.strerror or error}): "
+                "it might not survive a power cut. Check that disk.",
+                stored=True,
+            ) from error
+
+    def make_folder(self) -> None:
+        """Make the missing folders of the file, and of the real one if it is a link."""
+        for path in dict.fromkeys((os.path.abspath(self.path), os.path.realpath(self.path))):
+            try:
+                disk.make_folders(os.path.dirname(path))
+            except OSError as error:
+                raise self._failure("could not be saved: its folder cannot be made", error) from error
+
+    def _parsed(self, data: bytes, signature: Signature, before: Snapshot | None) -> Snapshot:
+        try:
+            if before is not None and before.original is None:
+                graph, contents = reload(before.graph, data)
+            else:
+                contents = read(data)
+                graph = Graph.of(contents)
+        except NotAMemory as error:
+            raise StoreError(
+                f"{self.path} is not a memory file: {error}. It is left as it is. "
+                "Choose another file with MEMORY_FILE_PATH, or move this one away."
+            ) from error
+        foreign = contents is not None and contents.foreign
+        return Snapshot(graph, signature, None, data if foreign else None, _notices(contents))
+
+    def _permission(self, target: str) -> os.stat_result | None:
+        """The status of the file that is to be replaced, None for none; refused where it may not be written."""
+        try:
+            status = disk.lstat(target)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise self._failure("could not be saved; nothing was changed", error) from error
+        if not stat.S_ISREG(status.st_mode):
+            raise StoreError(f"{self.path} is not a regular file. Choose another one with MEMORY_FILE_PATH.")
+        if not status.st_mode & 0o222 or not os.access(target, os.W_OK):
+            raise StoreError(
+                f"{self.path} is read-only; nothing was changed. Make it writable (chmod u+w) if it is to be written."
+            )
+        return status
+
+    def _back_up(self, target: str, data: bytes, wanted: os.stat_result | None) -> None:
+        """Copy the bytes of a file of another shape beside it, once for the same bytes."""
+        try:
+            if any(self._holds(path, data) for path in self._beside(target, _BACKUP)):
+                return
+            seconds = self._now()
+            while True:
+                path = f"{target}.{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(seconds))}.bak"
+                try:
+                    fd = disk.create(path, 0o600)
+                    break
+                except FileExistsError:
+                    seconds += 1  # the name of another backup of this second
+            try:
+                if wanted is not None:
+                    disk.set_owner_and_mode(fd, wanted)
+                disk.write_all(fd, (data,))
+                disk.sync(fd)
+                closing, fd = fd, -1
+                disk.close(closing)
+                disk.sync_folder(os.path.dirname(target))
+            except BaseException:
+                self._discard(fd, path)
+                raise
+        except OSError as error:
+            raise self._failure("could not be backed up; nothing was changed", error) from error
+
+    def _holds(self, path: str, data: bytes) -> bool:
+        try:
+            fd = disk.open_regular(path, follow=False)
+        except OSError:
+            return False
+        try:
+            return disk.signature(fd).size == len(data) and disk.read_all(fd) == data
+        finally:
+            _release(fd)
+
+    def _beside(self, target: str, pattern: re.Pattern[str]) -> list[str]:
+        folder, name = os.path.split(target)
+        found = [entry for entry in os.listdir(folder) if entry.startswith(name)]
+        return [os.path.join(folder, entry) for entry in found if pattern.fullmatch(entry[len(name) :])]
+
+    def _sweep(self, target: str) -> None:
+        """Remove temporary files that nobody owns: ours that stayed, and, once, old ones of processes that died."""
+        self._leftovers = [path for path in self._leftovers if not disk.remove_if_possible(path)]
+        if self._swept:
+            return
+        with contextlib.suppress(OSError):
+            for path in self._beside(target, _TEMPORARY):
+                status = disk.lstat(path)
+                if stat.S_ISREG(status.st_mode) and self._now() - status.st_mtime > _TEMPORARY_AGE:
+                    disk.remove(path)
+            self._swept = True
+
+    def _own_signature(self, fd: int, written: Signature) -> Signature | None:
+        """The new file's signature: the rename changed its ctime and nothing else, or the file is not as we wrote it.
+
+        Where that cannot be told the result equals no file's, so that the next look reads it.
+        """
+        try:
+            now = disk.signature(fd) if fd >= 0 else disk.signature_at(self.path)
+        except BaseException:  # noqa: BLE001 (the file is replaced by now: nothing may make that look otherwise)
+            return written._replace(size=-1)
+        return now if now[:4] == written[:4] else written._replace(size=-1)
+
+    def _replace(self, temporary: str, target: str, written: Signature) -> None:
+        """Rename; an error after which the target is our file all the same (network file systems) is none."""
+        try:
+            disk.replace(temporary, target)
+        except OSError:
+            try:
+                if disk.signature_at(target)[:4] == written[:4]:
+                    return
+            except OSError:
+                pass
+            raise
+
+    def _discard(self, fd: int, path: str) -> None:
+        if fd >= 0:
+            _release(fd)
+        if not disk.remove_if_possible(path):
+            self._leftovers.append(path)
+
+    def _failure(self, what: str, error: OSError) -> StoreError:
+        reason = error.strerror or str(error)
+        step = _NEXT_STEP.get(error.errno or 0, "Check that disk and folder, then try again.")
+        return StoreError(f"{self.path} {what}: {reason}. {step}")
+
+
+def _release(fd: int) -> None:
+    """Close a descriptor to which nothing was written, or nothing that matters: the system closes it in any case."""
+    with contextlib.suppress(OSError):
+        disk.close(fd)
+
+
+def _notices(contents: Contents | None) -> tuple[str, ...]:
+    return () if contents is None else contents.notices

@@ -1,0 +1,282 @@
+"""The memory as the program sees it: the current snapshot, and one writer that gathers the changes that wait.
+
+Reads take no lock: they get the snapshot, which is parsed anew only when the file is no longer the one that was loaded.
+A change is a pure function from one snapshot to the next. One writer thread takes all changes that wait, in the order of
+their arrival, and under one lock loads once, applies each and saves once; each still succeeds or fails by itself. If all
+of them change nothing there is no lock and no save. A change whose future was cancelled before the writer took it does
+nothing; once taken it is stored whole.
+
+Threads: every method may be called from any; `peek` never waits.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+from memory_app.errors import GraphError, MemoryServerError, StoreError
+from memory_app.file import MemoryFile, Snapshot
+from memory_app.graph import Graph
+from memory_app.lock import Lock, LockAbandoned
+
+T = TypeVar("T")
+
+# Seconds that a change waits for the lock, from its arrival; the contract of all programs that share the lock.
+LOCK_WAIT: Final = 60.0
+# Lines from which on the interpreter's cyclic collector is told to leave the loaded graph alone.
+_LARGE: Final = 2000
+_STOPPING: Final = "The memory server is stopping; this change was not stored. Send it again to a new server."
+
+
+class Saved(NamedTuple, Generic[T]):
+    """A change's result, and the number of the save that stored it: 0 where there was nothing to write."""
+
+    value: T
+    save: int
+
+
+class _Call:
+    """A change that waits, and what became of it."""
+
+    __slots__ = ("change", "deadline", "future", "outcome")
+
+    def __init__(self, change: Callable[[Graph], tuple[Graph, Any]], deadline: float) -> None:
+        self.change = change
+        self.deadline = deadline
+        self.future: Future[Saved[Any]] = Future()
+        self.outcome: Any = None  # a value, or the exception
+
+
+class Store:
+    """The memory in the file at `path`. `report` gets each thing that was tolerated in the file, once, as one line."""
+
+    def __init__(self, path: str, report: Callable[[str], None], *, lock_wait: float = LOCK_WAIT) -> None:
+        self.path = path
+        self.on_save: Callable[[int], None] | None = None  # in the writer's thread, before the answers of that save
+        self.foreign_changes = 0  # changes of the graph by other processes, as far as they were noticed
+        self.saves = 0
+        self._report = report
+        self._reported: set[str] = set()
+        self._lock_wait = lock_wait
+        self._file = MemoryFile(path)
+        self._lock = Lock(path)
+        self._snapshot: Snapshot | None = None
+        self._written: Graph | None = None  # what the running transaction has stored by now
+        self._loading = threading.Lock()  # held while the snapshot is being replaced
+        self._calls: list[_Call] = []
+        self._arrived = threading.Condition()
+        self._writer: threading.Thread | None = None
+        self._stop_at: float | None = None  # when calls that wait for the lock give up, once closing has begun
+
+    def peek(self) -> Graph | None:
+        """The current graph if the file is still the one that was loaded. Costs one stat."""
+        snapshot = self._snapshot
+        try:
+            return snapshot.graph if snapshot is not None and self._file.signature() == snapshot.signature else None
+        except StoreError:
+            return None
+
+    def graph(self) -> Graph:
+        """The current graph, loaded if the file has changed, which takes its time. StoreError if it cannot be had."""
+        return self._current().graph
+
+    def check(self) -> int:
+        """Look at the file, load it if it has changed, and say how often other processes have changed the graph."""
+        self._current()
+        return self.foreign_changes
+
+    def submit(self, change: Callable[[Graph], tuple[Graph, T]]) -> Future[Saved[T]]:
+        """Have the writer apply a change. Its GraphError, or a StoreError, comes out of the future."""
+        call = _Call(change, time.monotonic() + self._lock_wait)
+        with self._arrived:
+            if self._stop_at is not None:
+                call.future.set_exception(StoreError(_STOPPING))
+                return call.future
+            self._calls.append(call)
+            if self._writer is None:
+                self._writer = threading.Thread(target=self._write, name="memory-writer", daemon=True)
+                self._writer.start()
+            self._arrived.notify()
+        return call.future
+
+    def close(self, patience: float = 1.0, most: float = 30.0) -> None:
+        """End the writer: a started save is finished, calls that still wait for the lock after `patience` seconds get an
+        error. Returns when that is done, after `most` seconds in any case."""
+        with self._arrived:
+            if self._stop_at is None:
+                self._stop_at = time.monotonic() + patience
+            self._arrived.notify()
+        if self._writer is not None:
+            self._writer.join(most)
+        with self._loading:
+            if self._snapshot is not None:
+                self._snapshot.release()
+                self._snapshot = None
+
+    def _current(self) -> Snapshot:
+        with self._loading:
+            before = self._snapshot
+            if before is not None and self._file.signature() == before.signature:
+                return before
+            collecting = gc.isenabled()
+            gc.disable()  # what is being built is all alive: passes over it find nothing and cost as much as the parsing
+            try:
+                snapshot = self._file.read(before)
+            finally:
+                if collecting:
+                    gc.enable()
+            if snapshot.graph.entity_lines.size + snapshot.graph.relation_lines.size > _LARGE:
+                gc.freeze()
+            self._snapshot = snapshot
+            if before is not None:
+                self.foreign_changes += snapshot.graph is not before.graph
+                before.release()
+        for notice in snapshot.notices:
+            if notice not in self._reported:
+                self._reported.add(notice)
+                self._report(f"{self.path}: {notice}")
+        return snapshot
+
+    def _write(self) -> None:
+        while True:
+            with self._arrived:
+                while not self._calls:
+                    if self._stop_at is not None:
+                        return
+                    self._arrived.wait()
+            try:
+                self._turn()
+            except BaseException as error:  # noqa: BLE001 (the edge of this thread: nobody may wait for ever)
+                self._fail(_as_store_error(error, self.path, stored=False))
+
+    def _turn(self) -> None:
+        """One round for all calls that wait: without the lock if nothing is to be written, else one save for all."""
+        graph = self._current().graph
+        calls = self._live()
+        after = _apply(calls, graph)
+        if after is graph:
+            _answer(self._take(calls), 0)
+            return
+        self._file.make_folder()
+        if not self._acquire():
+            return
+        taken = self._take(self._live())
+        try:
+            save = self._transact(taken, graph if taken == calls else None, after) if taken else 0
+        except BaseException as error:  # noqa: BLE001 (these calls are taken: each has to get an answer, and a true one)
+            stored = self._written is not None
+            self._lock.release()
+            _refuse(taken, _as_store_error(error, self.path, stored=stored))
+        else:
+            self._lock.release()  # before the answers: whoever has one finds no lock of ours
+            _answer(taken, save)
+        finally:
+            self._written = None
+
+    def _transact(self, calls: Sequence[_Call], graph: Graph | None, after: Graph) -> int:
+        """Under the lock: apply the calls to the file as it is by now and save; again where that came too late.
+
+        The number of the save, 0 if there was nothing to write. `after` is what the calls made of `graph`, if that.
+        """
+        while True:
+            current = self._current()
+            if current.graph is not graph:
+                graph = current.graph
+                after = _apply(calls, graph)
+            if after is graph:
+                return 0
+            if self._save(current, after):
+                self._file.make_durable()
+                return self.saves
+            if time.monotonic() >= max(call.deadline for call in calls):
+                raise StoreError(f"{self.path} kept changing; nothing was changed. Stop the program that writes it.")
+            if not self._lock.held():
+                self._lock.release()
+                self._lock.acquire(max(call.deadline for call in calls), self._stopping)
+
+    def _save(self, current: Snapshot, after: Graph) -> bool:
+        with self._loading:
+            saved = self._file.save(current, after, self._lock.held)
+            if saved is None:
+                return False
+            self._snapshot, self._written = saved, after
+            current.release()
+        self.saves += 1
+        if self.on_save is not None:
+            self.on_save(self.saves)
+        return True
+
+    def _acquire(self) -> bool:
+        """Take the lock for the calls that wait. False if none is left: each was cancelled or has its error."""
+        while calls := self._live():
+            first = min(call.deadline for call in calls)
+            try:
+                self._lock.acquire(first, self._abandoned)
+                return True
+            except LockAbandoned:
+                if self._stopping():
+                    self._fail(StoreError(_STOPPING))
+            except StoreError as error:
+                late = [call for call in calls if call.deadline <= time.monotonic()]
+                _refuse(self._take(late or calls), error)
+        return False
+
+    def _abandoned(self) -> bool:
+        return self._stopping() or not self._live()
+
+    def _stopping(self) -> bool:
+        return self._stop_at is not None and time.monotonic() >= self._stop_at
+
+    def _live(self) -> list[_Call]:
+        """The calls that wait, without those that were cancelled."""
+        with self._arrived:
+            if any(call.future.cancelled() for call in self._calls):
+                self._calls = [call for call in self._calls if not call.future.cancelled()]
+            return list(self._calls)
+
+    def _take(self, calls: Sequence[_Call]) -> list[_Call]:
+        """Take these calls out of the queue; from here on they can no longer be cancelled. Without those that were."""
+        with self._arrived:
+            self._calls = [call for call in self._calls if call not in calls]
+        return [call for call in calls if call.future.set_running_or_notify_cancel()]
+
+    def _fail(self, error: MemoryServerError) -> None:
+        _refuse(self._take(self._live()), error)
+
+
+def _apply(calls: Sequence[_Call], graph: Graph) -> Graph:
+    """The graph after all calls, each of which keeps its own outcome."""
+    for call in calls:
+        try:
+            graph, call.outcome = call.change(graph)
+        except Exception as error:  # noqa: BLE001 (a call that fails fails alone, also by a mistake of ours)
+            call.outcome = error
+    return graph
+
+
+def _answer(calls: Sequence[_Call], save: int) -> None:
+    for call in calls:
+        if isinstance(call.outcome, Exception):
+            call.future.set_exception(call.outcome)
+        else:
+            call.future.set_result(Saved(call.outcome, save))
+
+
+def _refuse(calls: Sequence[_Call], error: MemoryServerError) -> None:
+    """The store's error for each call that has no answer yet."""
+    for call in calls:
+        if not call.future.done():
+            call.future.set_exception(call.outcome if isinstance(call.outcome, GraphError) else error)
+
+
+def _as_store_error(error: BaseException, path: str, *, stored: bool) -> MemoryServerError:
+    if isinstance(error, MemoryServerError):
+        return error
+    reason = "there is not enough memory" if isinstance(error, MemoryError) else type(error).__name__
+    if stored:
+        return StoreError(f"The change is stored in {path}, but might not survive a power cut ({reason}).", stored=True)
+    return StoreError(f"{path} could not be saved: {reason}; nothing was changed. Try again.")
