@@ -1,0 +1,267 @@
+"""Which file is the memory.
+
+The first of these that is given decides:
+
+1. `--file PATH`, relative to the current folder, or `--profile NAME`; not both
+2. `MEMORY_FILE_PATH`, relative to the server's folder, or `MEMORY_PROFILE`; not both
+3. nothing: the default place
+
+The server's folder is the one of the real archive; `MEMORY_SERVER_HOME` names another one. Installed as a package the
+program has no folder of its own, and the user's data folder stands in for it. A profile is a memory of its own beside
+the default one, `memory-NAME.jsonl`. The default place is the first of:
+
+1. in `MEMORY_SERVER_HOME`, if that is set: whoever sets it has decided (a container keeps nothing elsewhere)
+2. an existing file in the server's folder that can be written
+3. an existing file in the data folder
+4. a `memory.json` of old in one of them, without a `memory.jsonl` beside it: `move_old` renames it
+5. a new file in the server's folder, if one can be made there
+6. a new file in the data folder
+
+`locate` changes nothing, apart from a file that it makes and removes to see whether it can.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from memory_app import disk, environment
+from memory_app.environment import value_of
+from memory_app.errors import StoreError, UsageError
+from memory_app.expansion import FILE_NAME, data_folder, expanded, file_path, flavour, shown
+from memory_app.lock import Lock
+
+_OLD_FILE_NAME: Final = "memory.json"
+_PROFILE: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_LOCK_WAIT: Final = 5.0
+"""Seconds that moving an old file waits for another process: clients give a server little time to start."""
+
+
+class Surroundings(NamedTuple):
+    """What the choice depends on beside the options. `server_folder` None: installed as a package."""
+
+    environ: Mapping[str, str]
+    platform: str
+    server_folder: str | None
+    current_folder: str | None
+
+
+class Location(NamedTuple):
+    """The memory file; `why` it is that one, in a few words; `notes` to tell on stderr, a line each.
+
+    `old` is the file of the old name that is to be moved there first, see `move_old`.
+    """
+
+    path: str
+    why: str
+    notes: tuple[str, ...] = ()
+    old: str | None = None
+
+
+def surroundings(environ: Mapping[str, str], program: str, package_folder: str) -> Surroundings:
+    """Those of this process. `program` is sys.argv[0], `package_folder` the folder of memory_app."""
+    try:
+        current: str | None = os.getcwd()
+    except OSError:  # it was removed
+        current = None
+    return Surroundings(environ, sys.platform, _server_folder(environ, program, package_folder), current)
+
+
+def locate(file: str | None, profile: str | None, around: Surroundings) -> Location:
+    """The memory file for `--file` and `--profile`. UsageError if what was given cannot be meant."""
+    notes = tuple(
+        f"{shown(name)} is set, but this program does not read it: did you mean {meant}?"
+        for name, meant in environment.misspelt(around.environ, around.platform)
+    )
+    file, profile = _given(file), _given(profile)
+    if file is None and profile is None:
+        sources = (environment.FILE, environment.PROFILE)
+        file, profile = (value_of(name, around.environ, around.platform) for name in sources)
+        base, base_name = _server_base(around), "server's folder"
+    else:
+        sources = ("--file", "--profile")
+        base, base_name = around.current_folder, "current folder"
+    if file is not None and profile is not None:
+        raise UsageError(
+            f"{sources[0]} and {sources[1]} are both given: a profile has its file beside the default one."
+        )
+    if file is not None:
+        path = _file(file, sources[0], base, base_name, around)
+        return Location(path, f"from {sources[0]}", notes)
+    if profile is not None and not _PROFILE.fullmatch(profile):
+        raise UsageError(f"{sources[1]}: a name has 1 to 64 of the characters A-Z a-z 0-9 . _ - and no others.")
+    found = _default(FILE_NAME if profile is None else f"memory-{profile}.jsonl", around)
+    why = found.why if profile is None else f"profile {profile}, {found.why}"
+    return found._replace(why=why, notes=notes + found.notes)
+
+
+def move_old(location: Location, reads_as_memory: Callable[[bytes], bool]) -> Location:
+    """Rename a `memory.json` of old to the name that it has today, under the lock, if it is a memory.
+
+    Where that cannot be done now it is used under its old name: a new file beside it would hide it for ever.
+    """
+    if location.old is None:
+        return location
+    old, settled = location.old, location._replace(old=None)
+    try:
+        if not reads_as_memory(_content(old)):
+            return _noted(settled, f"{shown(old)} is not a memory and stays as it is.")
+        lock = Lock(location.path)
+        lock.acquire(time.monotonic() + _LOCK_WAIT, lambda: False)
+        try:
+            if os.path.lexists(location.path):
+                return settled
+            disk.rename(old, location.path)
+            with contextlib.suppress(OSError):  # after a power cut the old name may be back, and is moved again
+                disk.sync_folder(os.path.dirname(location.path))
+        finally:
+            lock.release()
+    except (OSError, StoreError) as error:
+        if os.path.lexists(location.path) or not os.path.lexists(old):  # another process was faster
+            return settled
+        unmoved = settled._replace(path=old, why="under its old name")
+        return _noted(
+            unmoved, f"{shown(old)} could not be renamed to {FILE_NAME} ({shown(str(error))}); it is used as it is."
+        )
+    return _noted(settled, f"{shown(old)} was renamed to {FILE_NAME}.")
+
+
+def _given(option: str | None) -> str | None:
+    """The value of an option; an empty one, as from an unset variable of a shell, counts as not given."""
+    return option if option is not None and option.strip() else None
+
+
+def _file(written: str, source: str, base: str | None, base_name: str, around: Surroundings) -> str:
+    path = expanded(written, source, around.environ, around.platform)
+    if base is None:
+        if not flavour(around.platform).isabs(path):
+            raise UsageError(f"{source} is relative, but the {base_name} is not known. Write the path out.")
+        base = ""
+    path = file_path(path, base, around.platform)
+    return os.path.join(path, FILE_NAME) if os.path.isdir(path) else path
+
+
+def _server_base(around: Surroundings) -> str | None:
+    """The server's folder, or what stands for it."""
+    home = value_of(environment.HOME, around.environ, around.platform)
+    if home is not None:
+        return _home(home, around)
+    return around.server_folder or data_folder(around.environ, around.platform)
+
+
+def _home(written: str, around: Surroundings) -> str:
+    paths = flavour(around.platform)
+    path = expanded(written, environment.HOME, around.environ, around.platform)
+    if around.current_folder is None and not paths.isabs(path):
+        raise UsageError(f"{environment.HOME} is relative, but the current folder is not known. Write the path out.")
+    return str(paths.normpath(paths.join(around.current_folder or "", path)))
+
+
+def _default(name: str, around: Surroundings) -> Location:
+    paths = flavour(around.platform)
+    home = value_of(environment.HOME, around.environ, around.platform)
+    if home is not None:
+        path = paths.join(_home(home, around), name)
+        return Location(path, f"in {environment.HOME}", (), _old(path))
+    here = paths.join(around.server_folder, name) if around.server_folder is not None else None
+    data = data_folder(around.environ, around.platform)
+    there = paths.join(data, name) if data is not None else None
+    chosen = _first(here, there)
+    if chosen is None:
+        raise UsageError(f"There is no home folder to keep the memory in. Set {environment.FILE} to a file's path.")
+    existing = [path for path in (here, there) if path is not None and _is_there(path)]
+    existing += [old for old in (_old(path) for path in (here, there) if path is not None) if old is not None]
+    unused = [shown(path) for path in existing if path not in (chosen.path, chosen.old)]
+    note = f"{shown(chosen.path)} is used; there is also {' and '.join(unused)}, which is not used."
+    return _noted(chosen, note) if unused else chosen
+
+
+def _first(here: str | None, there: str | None) -> Location | None:
+    """The first that the order names, of a path in the server's folder and one in the data folder."""
+    if here is not None and _is_there(here) and _is_writable(here):
+        return Location(here, "in the server's folder")
+    if there is not None and _is_there(there):
+        return Location(there, "in your data folder")
+    for path, where in ((here, "in the server's folder"), (there, "in your data folder")):
+        old = _old(path) if path is not None else None
+        if path is not None and old is not None and _is_writable(old):
+            return Location(path, where, (), old)
+    if here is not None and not _is_there(here) and _takes_files(here):
+        return Location(here, "new, in the server's folder")
+    if there is not None:
+        return Location(there, "new, in your data folder")
+    return Location(here, "in the server's folder") if here is not None and _is_there(here) else None
+
+
+def _old(path: str) -> str | None:
+    """The memory of the old name that stands for the missing `path`."""
+    folder, name = os.path.split(path)
+    old = os.path.join(folder, _OLD_FILE_NAME)
+    return old if name == FILE_NAME and os.path.isfile(old) and not os.path.lexists(path) else None
+
+
+def _is_there(path: str) -> bool:
+    """A link to nothing counts: someone has decided where the file is to be."""
+    return os.path.lexists(path) and not os.path.isdir(path)
+
+
+def _is_writable(path: str) -> bool:
+    """Whether a save can replace the file: it is ours to write, and so is the folder of the real file."""
+    real = os.path.realpath(path)
+    try:
+        mode = os.stat(real).st_mode
+    except FileNotFoundError:
+        return _takes_files(real)
+    except OSError:
+        return False
+    return bool(mode & 0o222) and os.access(real, os.W_OK) and os.access(os.path.dirname(real), os.W_OK | os.X_OK)
+
+
+def _takes_files(path: str) -> bool:
+    """Whether a file can be made beside `path`, tried: what permissions say is not enough on Windows and shares."""
+    trial = f"{path}.{os.urandom(16).hex()}.tmp"  # the pattern of temporary files: if it is left, a save removes it
+    try:
+        disk.close(disk.create(trial))
+        disk.remove(trial)
+    except OSError:
+        return False
+    return True
+
+
+def _content(path: str) -> bytes:
+    fd = disk.open_regular(path)
+    try:
+        return disk.read_all(fd)
+    finally:
+        disk.close(fd)
+
+
+def _noted(location: Location, note: str) -> Location:
+    return location._replace(notes=(*location.notes, note))
+
+
+def _server_folder(environ: Mapping[str, str], program: str, package_folder: str) -> str | None:
+    """The folder of the real archive, or of the package where it runs from its source; None if it was installed."""
+    archive = environ.get(environment.ARCHIVE) or (program if _is_archive(program) else None)
+    try:
+        if archive is not None:
+            return os.path.dirname(os.path.realpath(archive))
+        folder = os.path.realpath(package_folder)
+    except OSError:  # relative, and the current folder was removed
+        return None
+    installed = {"site-packages", "dist-packages"} & set(folder.replace("\\", "/").split("/"))
+    return None if installed else os.path.dirname(folder)
+
+
+def _is_archive(program: str) -> bool:
+    """Whether the interpreter was given a zip file, in case the archive's own start did not say so."""
+    if program.endswith((".py", ".exe")) or not os.path.isfile(program):
+        return False
+    import zipfile  # slow to load, and hardly ever needed
+
+    return zipfile.is_zipfile(program)
