@@ -16,7 +16,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 Message = dict[str, Any]
 Era = Literal["2025", "2026"]
@@ -306,7 +309,7 @@ class Driver:
         self._outgoing.put(None)
         self.process.wait(self.patience)
 
-    def __enter__(self) -> Driver:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

@@ -1,0 +1,131 @@
+"""The command line. Without a command it serves one client over stdin and stdout, and starts doing so at once.
+
+Exit status: 0 after a normal end, 2 with one line on stderr when what was asked for cannot be meant.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from memory_app import __version__
+
+if TYPE_CHECKING:
+    from memory_app.paths import Location
+
+_OPTIONS: Final = ("--file", "--profile")
+_HELP: Final = f"""usage: memory-server [--file PATH | --profile NAME]
+
+A memory for AI assistants: a knowledge graph in one file, served over the Model Context Protocol.
+Without a command it serves one client over stdin and stdout.
+
+options:
+  --file PATH     the memory file (default: MEMORY_FILE_PATH, else a memory.jsonl beside the
+                  program or in your data folder)
+  --profile NAME  a memory of its own beside the default one
+  --version       print the version and exit
+  --help          print this and exit
+
+version {__version__}
+"""
+
+
+class Asked(NamedTuple):
+    """What the command line asks for: `show` is a text to print in place of serving."""
+
+    file: str | None = None
+    profile: str | None = None
+    show: str | None = None
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program; returns the exit status."""
+    from memory_app.errors import UsageError
+
+    try:
+        asked = read_arguments(sys.argv[1:] if arguments is None else arguments)
+        if asked.show is not None:
+            sys.stdout.write(asked.show)
+            return 0
+        return _serve(asked)
+    except UsageError as error:
+        sys.stderr.write(f"memory-server: {error}\n")
+        return 2
+
+
+def read_arguments(arguments: Sequence[str]) -> Asked:
+    """What these arguments ask for. UsageError if they cannot be read.
+
+    By hand, because argparse takes longer to load than everything else between the start and the first answer.
+    """
+    from memory_app.errors import UsageError
+
+    asked = Asked()
+    rest = list(arguments)
+    while rest:
+        name, equals, value = rest.pop(0).partition("=")
+        if name in ("--help", "-h") and not equals:
+            return Asked(show=_HELP)
+        if name == "--version" and not equals:
+            return Asked(show=f"memory-server {__version__}\n")
+        if name not in _OPTIONS:
+            raise UsageError(f"{name} is not known. Try --help.")
+        if not equals:
+            if not rest:
+                raise UsageError(f"{name} needs a value. Try --help.")
+            value = rest.pop(0)
+        asked = asked._replace(**{name[2:]: value})
+    return asked
+
+
+def _serve(asked: Asked) -> int:
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK"):
+        if hasattr(signal, name):  # until the server is up there is nothing to finish; Python would print a traceback
+            signal.signal(getattr(signal, name), lambda *_: os._exit(0))
+    location = _locate(asked)
+    from memory_app.notices import Notices
+
+    report = Notices()
+    for note in location.notes:
+        report(note)
+    if sys.stdin is not None and sys.stdin.isatty():
+        report(_introduction(location))
+    else:
+        report(f"memory file: {_shown(location.path)} ({location.why})")
+    from memory_app import quickstart
+
+    quickstart.load()
+    from memory_app.stdio import run
+
+    return run(location.path, report)
+
+
+def _locate(asked: Asked) -> Location:
+    from memory_app.paths import locate, move_old, surroundings
+
+    location = locate(asked.file, asked.profile, surroundings(os.environ, sys.argv[0], os.path.dirname(__file__)))
+    if location.old is None:
+        return location
+    from memory_app.shapes import reads_as_memory
+
+    return move_old(location, reads_as_memory)
+
+
+def _shown(path: str) -> str:
+    from memory_app.expansion import shown
+
+    return shown(path)
+
+
+def _introduction(location: Location) -> str:
+    """What a person is told who starts the server in a terminal."""
+    program = os.path.abspath(sys.argv[0])
+    return f"""version {__version__}, a memory for AI assistants, is running and waits for a client on stdin.
+  memory file: {_shown(location.path)} ({location.why})
+  A client starts the server itself. Give it this command:
+    {_shown(sys.executable)} {_shown(program)}
+  as in {{"mcpServers": {{"memory": {{"command": "{_shown(sys.executable)}", "args": ["{_shown(program)}"]}}}}}}
+  Stop it here with Ctrl-C. Other commands: --help"""

@@ -1,0 +1,97 @@
+"""Answers as finished bytes: what stdio sends for tools/call and resources/read, spliced into the envelope by the wire.
+
+The plain handlers of `serve` say the same through the SDK's models, which read and write the answer several times over;
+a test compares the two. Protocol checks stay the SDK's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp_types import SERVER_INFO_META_KEY, methods
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic_core import to_json
+
+from memory_app.messages import finished, without_surrogates
+from memory_app.pipes import Output
+from memory_app.serve import RESOURCE_TYPE, RESOURCE_URI, call_tool, read_resource
+from memory_app.service import Service
+from memory_app.tools import Answer
+
+_UNREAD: Final = 64 << 20  # bytes: before another large answer is made, the client has to take what it asked for
+
+
+class Finishing:
+    """A middleware for one connection, the innermost one."""
+
+    def __init__(self, server: Server[Any], service: Service, output: Output) -> None:
+        self._service = service
+        self._output = output
+        self._greeted = False  # requests before `initialize` are the SDK's to refuse
+        self._stamp = b',"_meta":' + to_json({SERVER_INFO_META_KEY: server.server_info_stamp})
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        if ctx.request_id is None or not (self._greeted or modern):
+            result = await call_next(ctx)
+            self._greeted = self._greeted or ctx.method in ("initialize", "notifications/initialized")
+            return result
+        if ctx.method == "tools/call":
+            methods.validate_client_request(ctx.method, ctx.protocol_version, ctx.params)
+            params = ctx.params or {}
+            await self._output.room(_UNREAD)
+            return finished(
+                await call_tool(
+                    self._service,
+                    params["name"],
+                    params.get("arguments"),
+                    lambda answer: tool_result(answer, modern, self._stamp),
+                )
+            )
+        if ctx.method == "resources/read":
+            methods.validate_client_request(ctx.method, ctx.protocol_version, ctx.params)
+            await self._output.room(_UNREAD)
+            uri = (ctx.params or {})["uri"]
+            content = lambda text: resource_result(text, modern, self._stamp)
+            return finished(await read_resource(self._service, ctx, uri, content))
+        return await call_next(ctx)
+
+
+def tool_result(answer: Answer, modern: bool, stamp: bytes) -> Sequence[bytes]:
+    """The JSON of a CallToolResult, in chunks; large parts are not copied."""
+    structured = answer.structured
+    if answer.text is None:
+        first = _quoted(structured or b"{}")
+    else:
+        first = [_text(answer.text)]
+    chunks = [b'{"content":[{"text":', *first, b',"type":"text"}']
+    chunks += [b',{"text":%s,"type":"text"}' % _text(text) for text in answer.more]
+    chunks.append(b'],"isError":true' if answer.is_error else b'],"isError":false')
+    if modern:
+        chunks.append(b',"resultType":"complete"')
+    if structured is not None:
+        chunks += [b',"structuredContent":', structured]
+    chunks += [stamp, b"}"] if modern else [b"}"]
+    return chunks
+
+
+def resource_result(text: bytes, modern: bool, stamp: bytes) -> Sequence[bytes]:
+    """The JSON of a ReadResourceResult that holds this JSON text, in chunks."""
+    head = b'{"contents":[{"mimeType":%s,"uri":%s,"text":' % (to_json(RESOURCE_TYPE), to_json(RESOURCE_URI))
+    tail = [b'}],"cacheScope":"private","resultType":"complete","ttlMs":0', stamp, b"}"] if modern else [b"}]}"]
+    return [head, *_quoted(text), *tail]
+
+
+def _quoted(json_text: bytes) -> Sequence[bytes]:
+    """JSON without white space as a JSON string: it holds no control characters, so two replacements do."""
+    return [b'"', json_text.replace(b"\\", b"\\\\").replace(b'"', b'\\"'), b'"']
+
+
+def _text(text: str) -> bytes:
+    try:
+        return to_json(text)
+    except ValueError:  # a lone surrogate
+        return to_json(without_surrogates(text))

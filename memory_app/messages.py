@@ -1,0 +1,160 @@
+"""JSON-RPC lines to the SDK's messages and back.
+
+Rules:
+- What is no JSON is `Malformed` with -32700, what is no JSON-RPC message with -32600, with the request's id where that is
+  known. What is odd but understood is taken: deep nesting, lone surrogates, broken UTF-8, a byte order mark, CR LF.
+- One message is one line, ended by one `\n`, in UTF-8. A lone surrogate, in a request or in a result, is U+FFFD.
+- A result that is `finished` goes out as the bytes that it is, spliced into the envelope.
+To be used on the event loop's thread only: the SDK's models are not safe to build elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple, NoReturn
+
+from mcp_types import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    JSONRPCMessage,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    jsonrpc_message_adapter,
+)
+from pydantic import ValidationError
+from pydantic_core import from_json, to_json
+
+LINE_LIMIT: Final = 256 << 20  # bytes: what a tool may answer at most; npm's runtime gives up near 512 MiB
+_FINISHED: Final = "\0finished"  # a key that no result of the protocol has
+
+
+class Malformed(Exception):
+    """A line that is no message: answered with `code` and this text, under `request_id` where it is known."""
+
+    def __init__(self, code: int, text: str, request_id: str | int | None = None) -> None:
+        super().__init__(text)
+        self.code = code
+        self.request_id = request_id
+
+
+class Finished(NamedTuple):
+    """A result as the bytes of its JSON object, in chunks."""
+
+    chunks: Sequence[bytes]
+
+
+def finished(chunks: Sequence[bytes]) -> dict[str, Any]:
+    """A result, for a middleware to return, that this transport sends as it is."""
+    return {_FINISHED: Finished(chunks)}
+
+
+class Lines:
+    """Cuts bytes into lines, whatever pieces they come in. A line over the limit is dropped up to its end and
+    comes out as None, once; the lines after it are unharmed."""
+
+    def __init__(self, limit: int = LINE_LIMIT) -> None:
+        self._limit = limit
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def feed(self, data: bytes) -> list[bytes | None]:
+        """The lines that this piece completes, without their line ends."""
+        if b"\n" not in data:
+            self._keep(data)
+            return []
+        first, *lines = data.split(b"\n")
+        self._keep(first)
+        rest = lines.pop()
+        whole = [self.end(), *(line if len(line) <= self._limit else None for line in lines)]
+        if rest:
+            self._keep(rest)
+        return whole
+
+    def end(self) -> bytes | None:
+        """What stands after the last line end (b"" if nothing); forgets it."""
+        line = None if self._size > self._limit else b"".join(self._parts)
+        self._parts.clear()
+        self._size = 0
+        return line
+
+    def _keep(self, part: bytes) -> None:
+        self._size += len(part)
+        if self._size > self._limit:
+            self._parts.clear()
+        else:
+            self._parts.append(part)
+
+
+def parse(line: bytes | None) -> JSONRPCMessage | None:
+    """The message on one line; None if it holds none (a blank line, a response that nobody can use). `Malformed`."""
+    if line is None:
+        raise Malformed(INVALID_REQUEST, f"Invalid Request: a line may be {LINE_LIMIT >> 20} MiB long at most")
+    if not line.strip():
+        return None
+    try:
+        value = from_json(line, allow_inf_nan=False)
+    except ValueError:
+        value = _parse_oddities(line)
+    return _message(value)
+
+
+def _parse_oddities(line: bytes) -> object:
+    """Parse what pydantic's parser refuses but is understood: lone surrogates, deep nesting, broken UTF-8, a BOM."""
+    try:
+        text = line.decode("utf-8", "replace").lstrip("\ufeff")
+        value = json.loads(text, parse_constant=_no_constant)
+        return json.loads(without_surrogates(json.dumps(value, ensure_ascii=False)))
+    except RecursionError:
+        raise Malformed(PARSE_ERROR, "Parse error: nested too deeply") from None
+    except ValueError as error:  # the text of a decode error holds positions, nothing of the line
+        raise Malformed(PARSE_ERROR, f"Parse error: {error}") from None
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def without_surrogates(text: str) -> str:
+    """`text` with surrogate pairs joined and each lone surrogate replaced by U+FFFD."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _message(value: object) -> JSONRPCMessage | None:
+    if type(value) is not dict:
+        kind = "a batch is not part of this protocol" if isinstance(value, list) else "not an object"
+        raise Malformed(INVALID_REQUEST, f"Invalid Request: {kind}")
+    request_id, method, params = value.get("id"), value.get("method"), value.get("params")
+    known = request_id if type(request_id) in (int, str) else None
+    if value.get("jsonrpc") != "2.0":
+        raise Malformed(INVALID_REQUEST, 'Invalid Request: "jsonrpc" must be "2.0"', known)
+    if "method" not in value and ("result" in value or "error" in value):
+        try:
+            return jsonrpc_message_adapter.validate_python(value, by_name=False)
+        except ValidationError:
+            return None  # a response that answers nothing we asked: there is nobody to tell
+    if type(method) is not str:
+        raise Malformed(INVALID_REQUEST, 'Invalid Request: "method" must be a string', known)
+    if params is not None and type(params) is not dict:
+        raise Malformed(INVALID_REQUEST, 'Invalid Request: "params" must be an object', known)
+    if "id" not in value:
+        return JSONRPCNotification(jsonrpc="2.0", method=method, params=params)
+    if known is None:
+        raise Malformed(INVALID_REQUEST, 'Invalid Request: "id" must be a string or an integer')
+    return JSONRPCRequest(jsonrpc="2.0", id=known, method=method, params=params)
+
+
+def encode(message: JSONRPCMessage) -> Sequence[bytes]:
+    """The line of a message, in chunks."""
+    if type(message) is JSONRPCResponse and type(done := message.result.get(_FINISHED)) is Finished:
+        return [b'{"jsonrpc":"2.0","id":%s,"result":' % _encode_id(message.id), *done.chunks, b"}\n"]
+    try:
+        return [message.model_dump_json(by_alias=True, exclude_unset=True).encode(), b"\n"]
+    except ValueError:  # a lone surrogate
+        fields = message.model_dump(by_alias=True, exclude_unset=True)
+        return [without_surrogates(json.dumps(fields, ensure_ascii=False, separators=(",", ":"))).encode(), b"\n"]
+
+
+def _encode_id(request_id: str | int) -> bytes:
+    return b"%d" % request_id if type(request_id) is int else to_json(request_id)

@@ -1,0 +1,207 @@
+"""The SDK's `Server` with our handlers: tools, the resource and its updates, in both protocol eras.
+
+`build_server` makes it for any front; `memory_app.stdio` serves it over stdin and stdout. The handlers hold no state:
+it lives in the `Service`. What a handler raises never reaches the wire as it is: `_Edge` is the one place that catches
+everything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import Callable, Hashable
+from typing import Any, Final, TypeVar
+
+import mcp_types as t
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from memory_app import __version__, tools
+from memory_app.errors import GraphError, StoreError
+from memory_app.schemas import INSTRUCTIONS, TOOLS
+from memory_app.service import Service
+from memory_app.tools import Answer
+
+NAME: Final = "memory-server"
+TITLE: Final = "Memory"
+RESOURCE_URI: Final = "memory://knowledge-graph"
+RESOURCE_TYPE: Final = "application/json"
+
+_NOT_FOUND_2025: Final = -32002  # the code for an unknown resource up to 2025-11-25, retired by 2026-07-28
+_MOST_SUBSCRIBERS: Final = 1024  # as many as the SDK's own listen handler takes
+
+Context = ServerRequestContext[Any, Any]
+_T = TypeVar("_T")
+
+
+def build_server(
+    service: Service, report: Callable[[str], None], connection: Callable[[Context], Hashable] = lambda ctx: None
+) -> Server[Any]:
+    """The server, to be run by a front. `connection` tells apart the clients of a front that has many."""
+    handlers = _Handlers(service, connection)
+    server: Server[Any] = Server(
+        NAME,
+        version=__version__,
+        title=TITLE,
+        instructions=INSTRUCTIONS,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        on_list_resources=handlers.list_resources,
+        on_read_resource=handlers.read_resource,
+        on_subscribe_resource=handlers.subscribe,
+        on_unsubscribe_resource=handlers.unsubscribe,
+        on_subscriptions_listen=handlers.listen,
+    )
+
+    async def discover(ctx: Context, params: t.RequestParams) -> t.DiscoverResult:
+        found = server.get_capabilities(protocol_version=ctx.protocol_version)
+        for part in (found.tools, found.resources, found.prompts):
+            if part is not None:
+                part.list_changed = False  # the SDK infers from `listen` that lists change; ours never do
+        return t.DiscoverResult(
+            supported_versions=list(MODERN_PROTOCOL_VERSIONS), capabilities=found, instructions=INSTRUCTIONS
+        )
+
+    server.add_request_handler("server/discover", t.RequestParams, discover)
+    server.middleware[:] = [_Edge(server, report)]  # instead of the SDK's tracing, which nobody listens to here
+    return server
+
+
+async def call_tool(service: Service, name: str, arguments: object, shape: Callable[[Answer], _T]) -> _T:
+    """`service.call` with the protocol's error for an unknown tool."""
+    try:
+        return await service.call(name, arguments, shape)
+    except tools.UnknownTool:
+        raise MCPError(t.INVALID_PARAMS, f"Unknown tool: {name}") from None
+
+
+async def read_resource(service: Service, ctx: Context, uri: str, shape: Callable[[bytes], _T]) -> _T:
+    """`service.resource` with the protocol's errors."""
+    _expect_ours(ctx, uri)
+    try:
+        return await service.resource(shape)
+    except (GraphError, StoreError) as error:
+        raise MCPError(t.INTERNAL_ERROR, str(error), {"uri": uri}) from None
+
+
+def _expect_ours(ctx: Context, uri: str) -> None:
+    if uri != RESOURCE_URI:
+        code = t.INVALID_PARAMS if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else _NOT_FOUND_2025
+        raise MCPError(code, f"Resource not found: {uri}", {"uri": uri})
+
+
+class _Handlers:
+    def __init__(self, service: Service, connection: Callable[[Context], Hashable]) -> None:
+        self._service = service
+        self._connection = connection
+
+    async def list_tools(self, ctx: Context, params: object) -> t.ListToolsResult:
+        return t.ListToolsResult(tools=[t.Tool.model_validate(tool, by_name=False) for tool in TOOLS])
+
+    async def call_tool(self, ctx: Context, params: t.CallToolRequestParams) -> t.CallToolResult:
+        content, structured, is_error = await call_tool(self._service, params.name, params.arguments, _parts)
+        return t.CallToolResult(
+            content=[t.TextContent(type="text", text=text) for text in content],
+            structured_content=structured,
+            is_error=is_error,
+        )
+
+    async def list_resources(self, ctx: Context, params: object) -> t.ListResourcesResult:
+        graph = t.Resource(
+            uri=RESOURCE_URI,
+            name="knowledge-graph",
+            title="Knowledge Graph",
+            description="Everything that is stored, as read_graph returns it.",
+            mime_type=RESOURCE_TYPE,
+        )
+        return t.ListResourcesResult(resources=[graph])
+
+    async def read_resource(self, ctx: Context, params: t.ReadResourceRequestParams) -> t.ReadResourceResult:
+        text = await read_resource(self._service, ctx, str(params.uri), lambda content: content.decode())
+        return t.ReadResourceResult(
+            contents=[t.TextResourceContents(uri=RESOURCE_URI, mime_type=RESOURCE_TYPE, text=text)]
+        )
+
+    async def subscribe(self, ctx: Context, params: t.SubscribeRequestParams) -> t.EmptyResult:
+        """2025: one subscription for a connection, until it unsubscribes or ends."""
+        _expect_ours(ctx, str(params.uri))
+        session = ctx.session
+        await self._service.updates.subscribe(
+            self._connection(ctx), lambda: session.send_resource_updated(RESOURCE_URI)
+        )
+        return t.EmptyResult()
+
+    async def unsubscribe(self, ctx: Context, params: t.UnsubscribeRequestParams) -> t.EmptyResult:
+        _expect_ours(ctx, str(params.uri))
+        self._service.updates.unsubscribe(self._connection(ctx))
+        return t.EmptyResult()
+
+    async def listen(self, ctx: Context, params: t.SubscriptionsListenRequestParams) -> t.SubscriptionsListenResult:
+        """2026: a stream of updates that ends when the client cancels the request, or with the server.
+
+        Acknowledged is what will be delivered; the SDK's own handler would promise changes of lists, too.
+        """
+        updates, key, acknowledged = self._service.updates, object(), asyncio.Event()
+        if len(updates) >= _MOST_SUBSCRIBERS:
+            raise MCPError(t.INTERNAL_ERROR, "Subscription limit reached")
+        meta: Any = {SUBSCRIPTION_ID_META_KEY: ctx.request_id}
+        ours = RESOURCE_URI in (params.notifications.resource_subscriptions or ())
+
+        async def tell() -> None:
+            await acknowledged.wait()  # which goes out first
+            updated = t.ResourceUpdatedNotificationParams(uri=RESOURCE_URI, _meta=meta)
+            await ctx.session.send_notification(
+                t.ResourceUpdatedNotification(params=updated), related_request_id=ctx.request_id
+            )
+
+        try:
+            if ours:
+                await updates.subscribe(key, tell)
+            honored = t.SubscriptionFilter(resource_subscriptions=[RESOURCE_URI] if ours else None)
+            told = t.SubscriptionsAcknowledgedNotificationParams(notifications=honored, _meta=meta)
+            await ctx.session.send_notification(
+                t.SubscriptionsAcknowledgedNotification(params=told), related_request_id=ctx.request_id
+            )
+            acknowledged.set()
+            await updates.closed.wait()
+        finally:
+            updates.unsubscribe(key)
+        return t.SubscriptionsListenResult(_meta=meta)
+
+
+def _parts(answer: Answer) -> tuple[list[str], Any, bool]:
+    """An answer as texts, structured content and whether it is an error."""
+    structured = None if answer.structured is None else from_json(answer.structured)
+    text = (answer.structured or b"").decode() if answer.text is None else answer.text
+    return [text, *answer.more], structured, answer.is_error
+
+
+class _Edge:
+    """The outermost middleware: no exception of ours reaches the client, and stderr gets a line without user facts."""
+
+    def __init__(self, server: Server[Any], report: Callable[[str], None]) -> None:
+        self._server = server
+        self._report = report
+
+    async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        try:
+            return await call_next(ctx)
+        except (MCPError, ValidationError):
+            raise
+        except Exception as error:  # noqa: BLE001 (the edge)
+            kind = type(error).__name__
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            self._report(f"{ctx.method} failed: {kind} at {place.name}, line {place.lineno}")
+            if ctx.method != "tools/call":
+                raise MCPError(t.INTERNAL_ERROR, f"Internal error ({kind})") from None
+            text = f"The memory server failed ({kind}). Read before you try again: the change may have been stored."
+            result: dict[str, Any] = {"content": [{"type": "text", "text": text}], "isError": True}
+            if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+                result["resultType"] = "complete"
+                result["_meta"] = {t.SERVER_INFO_META_KEY: self._server.server_info_stamp}
+            return result

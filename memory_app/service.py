@@ -1,0 +1,151 @@
+"""The store as the event loop uses it: calls of tools, the resource, updates, the stop.
+
+Rules:
+- Nothing here blocks the loop: what needs a file or takes long runs in a worker thread, small reads of a loaded graph
+  run at once.
+- Calls that need the same load share it, and large answers are made one at a time, so waiting work never piles up.
+- A call that was cancelled before the store took its change writes nothing.
+Knows nothing of the protocol: a front turns `Answer` into its own form.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Final, TypeVar
+
+from memory_app import tools
+from memory_app.errors import GraphError, StoreError
+from memory_app.graph import Graph
+from memory_app.store import Store
+from memory_app.tools import Answer
+from memory_app.updates import Updates
+
+_T = TypeVar("_T")
+
+_GRACE: Final = 1.0  # seconds that a call may still wait for the lock once the end has come
+_CLOSE: Final = 30.0  # seconds for a started save to finish; a disk that needs longer is not coming back
+_LARGE: Final = 1 << 20  # bytes of an answer whose shaping is left to a thread
+_THREADS: Final = 4  # a load, a large answer, a look at the file, one to spare
+
+
+class Service:
+    """One for a process, made on the loop that it serves. `store` belongs to it from now on."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="work")
+        self._jobs: set[Future[Any]] = set()
+        self._loading: asyncio.Future[Graph] | None = None
+        self._large = asyncio.Lock()
+        self._waiting: set[Future[Any]] = set()
+        self._given_up: set[Future[Any]] = set()
+        self._stopping = self._late = False
+        self.updates = Updates(lambda: self._in_thread(store.check))
+        loop = asyncio.get_running_loop()
+        store.on_save = lambda save: _from_thread(loop, self.updates.saved)
+
+    async def call(self, name: str, arguments: object, shape: Callable[[Answer], _T]) -> _T:
+        """Call a tool and give its answer the form that the front wants; `shape` may run in a thread.
+
+        What a caller did wrong, and trouble with the file, is an answer with `is_error`. Raises `tools.UnknownTool`.
+        Returns after every subscriber was told of the change.
+        """
+        try:
+            plan = tools.plan(name, arguments)
+            if isinstance(plan, tools.Write):
+                answer = await self._write(plan)
+            else:
+                graph = await self.graph()
+                if plan.heavy(graph):
+                    async with self._large:
+                        return await self._in_thread(lambda: shape(plan.run(graph)))
+                answer = plan.run(graph)
+        except (GraphError, StoreError) as error:
+            answer = Answer(None, str(error), (), is_error=True)
+        if answer.structured is not None and len(answer.structured) > _LARGE:
+            return await self._in_thread(lambda: shape(answer))
+        return shape(answer)
+
+    async def resource(self, shape: Callable[[bytes], _T]) -> _T:
+        """The whole graph as JSON, in the form that the front wants; `shape` runs in a thread. Raises `StoreError`."""
+        graph = await self.graph()
+        async with self._large:
+            return await self._in_thread(lambda: shape(tools.graph_json(graph)))
+
+    async def graph(self) -> Graph:
+        """The graph as the file has it now, or had it at some time since the call. Raises `StoreError`."""
+        graph = self._store.peek()
+        if graph is not None:
+            return graph
+        if (loading := self._loading) is not None:
+            await asyncio.wait([loading])  # began before this call: may have read an older file
+            graph = self._store.peek()
+            if graph is not None:
+                return graph
+        if self._loading is None or self._loading is loading:
+            self._loading = asyncio.ensure_future(self._in_thread(self._store.graph))
+            self._loading.add_done_callback(self._loaded)
+        return await asyncio.shield(self._loading)
+
+    def _loaded(self, loading: asyncio.Future[Graph]) -> None:
+        if self._loading is loading:
+            self._loading = None
+        self.updates.noticed(self._store.foreign_changes)
+        if not loading.cancelled():
+            loading.exception()  # whoever waits for it gets it; nobody may be left
+
+    async def _write(self, plan: tools.Write) -> Answer:
+        if self._late:
+            raise StoreError("The memory server is stopping. Nothing was stored.")
+        future = self._store.submit(plan.apply)
+        self._waiting.add(future)
+        try:
+            saved = await asyncio.wrap_future(future)  # cancelling the wait cancels the future
+        except asyncio.CancelledError:
+            if future not in self._given_up:
+                raise
+            raise StoreError("The memory server is stopping and could not get the lock. Nothing was stored.") from None
+        finally:
+            self._waiting.discard(future)
+            self._given_up.discard(future)
+        self.updates.noticed(self._store.foreign_changes)
+        await self.updates.told()
+        return saved.value
+
+    async def _in_thread(self, work: Callable[[], _T]) -> _T:
+        job = self._threads.submit(work)
+        self._jobs.add(job)
+        job.add_done_callback(self._jobs.discard)
+        return await asyncio.wrap_future(job)
+
+    def stop(self) -> None:
+        """The end has come: subscriptions end, and calls that wait for the lock have one more second."""
+        if not self._stopping:
+            self._stopping = True
+            self.updates.close()
+            asyncio.get_running_loop().call_later(_GRACE, self._give_up)
+
+    def _give_up(self) -> None:
+        self._late = True
+        for future in list(self._waiting):
+            self._given_up.add(future)
+            if not future.cancel():  # taken: its save has started
+                self._given_up.discard(future)
+
+    async def close(self) -> bool:
+        """Finish a started save and close the store. False if a thread is stuck, so that only `os._exit` can help."""
+        self.stop()
+        self._give_up()
+        closing = asyncio.ensure_future(self._in_thread(self._store.close))
+        await asyncio.wait([closing], timeout=_CLOSE)
+        self._threads.shutdown(wait=False)
+        return not self._jobs
+
+
+def _from_thread(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
+    try:
+        loop.call_soon_threadsafe(call)
+    except RuntimeError:  # the loop is closed: nobody is left to be told
+        pass

@@ -1,0 +1,86 @@
+"""One client over stdin and stdout: from the claimed pipes to the exit status.
+
+The end comes by end of input, by a signal, or because the client no longer listens; it is always the same end: no more
+input is taken, what is in flight is answered (see `Service.stop`), the store is closed, the output is flushed for as long
+as the client takes it. Nothing can make it hang: every wait has a bound.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import os
+import signal
+from collections.abc import Callable
+from typing import Any, Final
+
+from memory_app import quickstart
+from memory_app.finish import Finishing
+from memory_app.notices import Notices
+from memory_app.serve import build_server
+from memory_app.service import Service
+from memory_app.store import Store
+from memory_app.wire import Wire
+
+_PATIENCE: Final = 30.0  # seconds for what is in flight at the end: a started save, a large answer
+_NOT_READING: Final = 2.0  # seconds without the client taking a byte, at the end, after which it is not waited for
+_SIGNALS: Final = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # those that the platform has
+
+
+def run(path: str, report: Notices) -> int:
+    """Serve until the end comes; the exit status. Must be called from the main thread."""
+    logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)  # it would print tracebacks and texts of the client
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL + 1)
+    try:
+        clean = asyncio.run(_serve(path, report))
+    except Exception as error:  # noqa: BLE001 (the edge of the process)
+        report(f"ended by an error of its own: {type(error).__name__}")
+        return 1
+    if not clean:
+        os._exit(0)  # a thread hangs in the file system; the interpreter would wait for it for ever
+    return 0
+
+
+async def _serve(path: str, report: Notices) -> bool:
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: report(f"{type(context.get('exception')).__name__} in a task"))
+    service = Service(Store(path, report))
+    wire = Wire(service.stop, patience=_PATIENCE)
+    _on_signals(loop, wire.stop)
+    server = build_server(service, report)
+    if quickstart.is_carried():
+        server.middleware.append(Finishing(server, service, wire.output))
+    gc.freeze()  # nothing made so far will ever be garbage
+    try:
+        await server.run(wire.reader, wire.writer, server.create_initialization_options())
+    finally:
+        clean = await service.close()
+        await _flush(wire)
+    return clean
+
+
+async def _flush(wire: Wire) -> None:
+    queued = -1
+    while wire.output.queued and wire.output.queued != queued:
+        queued = wire.output.queued
+        flushed = asyncio.ensure_future(wire.output.room(1))
+        await asyncio.wait([flushed], timeout=_NOT_READING)
+        flushed.cancel()
+
+
+def _on_signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> None:
+    """Every signal that asks for the end asks for the same gentle one, however often it comes."""
+    for name in _SIGNALS:
+        number = getattr(signal, name, None)
+        if number is None:
+            continue
+        try:
+            loop.add_signal_handler(number, stop)
+        except NotImplementedError:  # Windows: the handler runs in this thread, the loop has to be woken
+            signal.signal(number, lambda *_: _wake(loop, stop))
+
+
+def _wake(loop: asyncio.AbstractEventLoop, stop: Callable[[], Any]) -> None:
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(stop)
