@@ -244,6 +244,11 @@ def test_a_huge_argument_does_not_come_back_in_the_error(huge: object) -> None:
         assert len(refusal(tool, sent)) < 500
 
 
+def test_an_error_names_the_keys_that_came_each_only_by_its_beginning() -> None:
+    text = refusal("open_nodes", {"k" * 1000: 1, "nodes": 2})
+    assert f"what came is an object with the keys {'k' * 20}, nodes." in text
+
+
 def test_an_error_is_one_printable_line_whatever_came() -> None:
     text = refusal("create_entities", {"entities": 'a\n\x1b[31m\x00\ud800\u202e"b'})
     assert text.isprintable()

@@ -273,7 +273,9 @@ def test_a_link_is_judged_by_where_it_leads(machine: Machine, monkeypatch: pytes
     real.chmod(0o444)
     assert machine.locate().path == str(machine.data / "memory.jsonl")
     real.unlink()
+    there = machine.put(machine.data / "memory.jsonl")
     assert machine.locate().path == str(link)  # leads to nothing yet, but a file can be made there
+    there.unlink()
     assert os.listdir(real.parent) == []
     refuse(monkeypatch)
     assert machine.locate().path == str(machine.data / "memory.jsonl")
@@ -421,8 +423,20 @@ def test_the_lock_is_given_back_whatever_happens(machine: Machine, monkeypatch: 
         assert machine.settle().why == "under its old name"
     with monkeypatch.context() as patch:
         patch.setattr(disk, "sync_folder", lambda path: disk.remove(path + "/no such file"))
-        assert machine.settle().path == str(machine.server / "memory.jsonl")
+        assert "was renamed" in machine.settle().notes[0]
     assert os.listdir(machine.server) == ["memory.jsonl"]
+
+
+def test_a_new_memory_that_appears_meanwhile_is_not_overwritten(machine: Machine) -> None:
+    old = machine.put(machine.server / "memory.json")
+    found = machine.locate()
+
+    def reads(data: bytes) -> bool:
+        machine.put(machine.server / "memory.jsonl", b"")
+        return True
+
+    assert paths.move_old(found, reads) == found._replace(old=None)
+    assert (old.read_bytes(), (machine.server / "memory.jsonl").read_bytes()) == (LINE, b"")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFO on this platform")
