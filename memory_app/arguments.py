@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, TypeVar
 
 from memory_app.errors import GraphError
-from memory_app.values import Wrong, decoded, each, member, plain_text, plain_texts, truth, whole_number
+from memory_app.values import MisfitError, decoded, each, member, plain_text, plain_texts, truth, whole_number
 
 _T = TypeVar("_T")
 
@@ -121,16 +121,18 @@ def names_to_open(arguments: Arguments) -> tuple[str, ...]:
 def _checked(tool: str, arguments: Arguments, read: Callable[[Mapping[str, object]], _T]) -> _T:
     try:
         return read({} if arguments is None else arguments)
-    except Wrong as wrong:
-        where = wrong.path.removeprefix(".")
-        text = f"{tool}: {where} must be {wrong.expected}, but {wrong.came}."
+    except MisfitError as misfit:
+        where = misfit.path.removeprefix(".")
+        text = f"{tool}: {where} must be {misfit.expected}, but {misfit.came}."
     raise GraphError(f"{text} Nothing was done. Example of a right call: {EXAMPLES[tool]}")
 
 
 def _query(value: object) -> str:
     text = plain_text(value)
     if len(text) > LONGEST_QUERY:
-        raise Wrong(f"a string of at most {LONGEST_QUERY} characters", f"it has {len(text)}: search for a few words")
+        raise MisfitError(
+            f"a string of at most {LONGEST_QUERY} characters", f"it has {len(text)}: search for a few words"
+        )
     return text
 
 

@@ -155,9 +155,9 @@ TOOLS: Final[tuple[Schema, ...]] = (
     _tool(
         "create_relations",
         "Create Relations",
-        "Connect entities that are both stored: who works where, what belongs to what. Write the relation in the active "
-        "voice, read from left to right. One that exists is left out. If an entity is missing, nothing is stored: create "
-        "it first.",
+        "Connect entities that are both stored: who works where, what belongs to what. Write the relation in the "
+        "active voice, read from left to right. One that exists is left out. If an entity is missing, nothing is "
+        "stored: create it first.",
         _object({"relations": _array("The relations to create.", _RELATION)}),
         _closed(_object({"relations": _array("The relations that were created.", _closed(_RELATION))})),
     ),
@@ -165,8 +165,8 @@ TOOLS: Final[tuple[Schema, ...]] = (
         "add_observations",
         "Add Observations",
         'Add facts to entities that exist. The keys of each item are "entityName" and "contents", and "contents" is an '
-        "array of strings, one fact each. Facts that an entity has already are left out. If an entity is missing, nothing "
-        "is stored: create it first.",
+        "array of strings, one fact each. Facts that an entity has already are left out. If an entity is missing, "
+        "nothing is stored: create it first.",
         _object(
             {
                 "observations": _array(
@@ -231,8 +231,8 @@ TOOLS: Final[tuple[Schema, ...]] = (
     _tool(
         "delete_relations",
         "Delete Relations",
-        "Delete relations; the entities stay. All three parts must equal the stored ones exactly. What does not exist is "
-        "reported, not an error.",
+        "Delete relations; the entities stay. All three parts must equal the stored ones exactly. What does not exist "
+        "is reported, not an error.",
         _object({"relations": _array("The relations to delete.", _RELATION)}),
         _DELETED,
         deletes=True,
@@ -251,8 +251,8 @@ TOOLS: Final[tuple[Schema, ...]] = (
         "search_nodes",
         "Search Nodes",
         "Find entities by a word or part of a word in their name, type or observations; capitals and accents make no "
-        "difference. If no entity holds the whole query, those that hold all of its words are found. Use it at the start "
-        'of a conversation and before creating anything. "limit", "offset" and "namesOnly" cut long answers.',
+        "difference. If no entity holds the whole query, those that hold all of its words are found. Use it at the "
+        'start of a conversation and before creating anything. "limit", "offset" and "namesOnly" cut long answers.',
         _object(
             {
                 "query": {
@@ -270,8 +270,8 @@ TOOLS: Final[tuple[Schema, ...]] = (
     _tool(
         "open_nodes",
         "Open Nodes",
-        "Read entities whose names you know, with all their observations, the relations between them, and those that lead "
-        "to other entities (externalRelations), whose names you can open next. Unknown names are passed over.",
+        "Read entities whose names you know, with all their observations, the relations between them, and those that "
+        "lead to other entities (externalRelations), whose names you can open next. Unknown names are passed over.",
         _object({"names": _texts("Names of the entities to read.", "Name of an entity, exactly as it is stored.")}),
         _closed(
             _object(

@@ -1,10 +1,10 @@
-"""JSON values as models send them: each reader here takes one value and returns it typed, or raises `Wrong`.
+"""JSON values as models send them: each reader here takes one value and returns it typed, or raises `MisfitError`.
 
 Rules:
 - An array or object that arrives as a JSON text is decoded where an array or object is wanted, once, and only if it is
   valid JSON of the wanted kind. A text is never decoded. A number may be a text of digits, true and false may be texts.
 - A lone surrogate in a text becomes U+FFFD, so what is looked up equals what is served.
-- The path to a wrong value is put together while `Wrong` rises, so a right value pays one test.
+- The path to a wrong value is put together while `MisfitError` rises, so a right value pays one test.
 - A wrong value is described by its kind and 60 of its characters at most, however long it is.
 
 Which tool wants which value is not known here; see arguments.
@@ -27,7 +27,7 @@ _LARGEST_NUMBER: Final = 2**31 - 1
 """Larger limits and offsets mean "all" or "beyond the end"; this much fits every place that counts entities."""
 
 
-class Wrong(Exception):
+class MisfitError(Exception):
     """A value that does not fit, on its way up to where its tool is known; each level puts its part before `path`."""
 
     def __init__(self, expected: str, came: str, path: str = "") -> None:
@@ -43,16 +43,16 @@ def member(owner: Mapping[str, object], key: str, read: Callable[[object], _T]) 
         if key not in owner:
             _refuse_missing(owner, read)
         return read(owner[key])
-    except Wrong as wrong:
-        wrong.path = f".{key}{wrong.path}"
+    except MisfitError as misfit:
+        misfit.path = f".{key}{misfit.path}"
         raise
 
 
 def _refuse_missing(owner: Mapping[str, object], read: Callable[[object], object]) -> NoReturn:
     try:
         read(None)  # nothing that must be there may be null, so this tells what is expected
-    except Wrong as wrong:
-        wrong.came = f"it is missing; what came is {_described(owner)}"
+    except MisfitError as misfit:
+        misfit.came = f"it is missing; what came is {_described(owner)}"
         raise
     raise AssertionError("a required value was read from null")
 
@@ -64,25 +64,25 @@ def each(value: object, read: Callable[[object], _T], expected: str) -> tuple[_T
     try:
         for item in items:
             done.append(read(item))
-    except Wrong as wrong:
-        wrong.path = f"[{len(done)}]{wrong.path}"
+    except MisfitError as misfit:
+        misfit.path = f"[{len(done)}]{misfit.path}"
         raise
     return tuple(done)
 
 
 def decoded(value: object, kind: type[_Container], expected: str) -> _Container:
-    """What the JSON text `value` holds, if that is of the wanted kind; a model that quotes its array meant the array."""
+    """What the JSON text `value` holds, if it is of the wanted kind: a model that quotes its array meant the array."""
     if isinstance(value, kind):
         return value
     if not isinstance(value, str) or value.lstrip(" \t\r\n")[:1] != ("[" if kind is list else "{"):
-        raise Wrong(expected, f"it is {_described(value)}")
+        raise MisfitError(expected, f"it is {_described(value)}")
     try:
         held = json.loads(value)
     except (ValueError, RecursionError):  # too many digits are a ValueError, too many brackets a RecursionError
         held = None
     if isinstance(held, kind):
         return held
-    raise Wrong(expected, f"it is {_described(value)}, which is not valid JSON")
+    raise MisfitError(expected, f"it is {_described(value)}, which is not valid JSON")
 
 
 def without_lone_surrogates(text: str) -> str:
@@ -99,7 +99,7 @@ def without_lone_surrogates(text: str) -> str:
 def plain_text(value: object) -> str:
     if isinstance(value, str):
         return value if value.isascii() else without_lone_surrogates(value)
-    raise Wrong("a string", f"it is {_described(value)}")
+    raise MisfitError("a string", f"it is {_described(value)}")
 
 
 def plain_texts(value: object) -> tuple[str, ...]:
@@ -113,7 +113,7 @@ def whole_number(value: object, least: int) -> int:
     elif isinstance(value, str) and len(value) <= 20 and value.isascii() and value.strip().isdigit():
         number = int(value)
     if number is None or number < least or number != number // 1:  # NaN and infinity equal no quotient of theirs
-        raise Wrong(f"a whole number, {least} or more", f"it is {_described(value)}")
+        raise MisfitError(f"a whole number, {least} or more", f"it is {_described(value)}")
     return int(min(number, _LARGEST_NUMBER))
 
 
@@ -122,7 +122,7 @@ def truth(value: object) -> bool:
         return value
     if isinstance(value, str) and value in ("true", "True", "false", "False"):
         return value in ("true", "True")
-    raise Wrong("true or false", f"it is {_described(value)}")
+    raise MisfitError("true or false", f"it is {_described(value)}")
 
 
 def _described(value: object) -> str:

@@ -170,14 +170,14 @@ def test_a_path_on_windows_takes_drives_shares_and_both_slashes(path: str, file:
         ("linux", {"HOME": "/home/ann", "XDG_DATA_HOME": "/data"}, "/data/memory-server"),
         ("linux", {"HOME": "/home/ann", "XDG_DATA_HOME": "data"}, "/home/ann/.local/share/memory-server"),
         ("freebsd14", {"HOME": "/home/ann", "XDG_DATA_HOME": ""}, "/home/ann/.local/share/memory-server"),
-        ("darwin", {"HOME": "/Users/ann", "XDG_DATA_HOME": "/data"}, "/Users/ann/Library/Application Support/memory-server"),
+        ("darwin", {"HOME": "/U", "XDG_DATA_HOME": "/data"}, "/U/Library/Application Support/memory-server"),
         ("win32", {"LOCALAPPDATA": r"C:\U\L", "USERPROFILE": r"C:\U"}, r"C:\U\L\memory-server"),
         ("win32", {"localappdata": r"C:\U\L"}, r"C:\U\L\memory-server"),
         ("win32", {"USERPROFILE": r"C:\U"}, r"C:\U\AppData\Local\memory-server"),
         ("win32", {"HOMEDRIVE": "C:", "HOMEPATH": r"\U"}, r"C:\U\AppData\Local\memory-server"),
         ("win32", {}, None),
     ],
-)  # fmt: skip
+)
 def test_the_data_folder_is_the_one_of_the_platform(platform: str, environ: dict[str, str], folder: str | None) -> None:
     assert data_folder(environ, platform) == folder
 

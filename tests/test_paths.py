@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -127,16 +127,16 @@ def test_a_link_to_a_folder_is_a_folder_and_a_link_to_a_file_stays_a_link(machin
     ],
 )
 def test_what_cannot_be_meant_is_a_usage_error_that_names_its_source(machine: Machine, written: str, part: str) -> None:
-    with pytest.raises(UsageError, match="^--file ") as caught:
+    with pytest.raises(UsageError, match=r"^--file ") as caught:
         machine.locate(written)
     assert part in str(caught.value)
     machine.environ["MEMORY_FILE_PATH"] = written
-    with pytest.raises(UsageError, match="^MEMORY_FILE_PATH ") as caught:
+    with pytest.raises(UsageError, match=r"^MEMORY_FILE_PATH ") as caught:
         machine.locate()
     assert part in str(caught.value)
     machine.environ["MEMORY_FILE_PATH"] = ""
     machine.environ["MEMORY_SERVER_HOME"] = written
-    with pytest.raises(UsageError, match="^MEMORY_SERVER_HOME "):
+    with pytest.raises(UsageError, match=r"^MEMORY_SERVER_HOME "):
         machine.locate()
 
 
@@ -196,18 +196,18 @@ def test_a_profile_never_takes_over_an_old_file(machine: Machine) -> None:
 
 @pytest.mark.parametrize("name", ["a/b", "..\\x", "ü", "a b", "x" * 65, "a\n", "*"])
 def test_a_profile_with_a_name_that_could_lead_elsewhere_is_refused(machine: Machine, name: str) -> None:
-    with pytest.raises(UsageError, match="^--profile: a name has"):
+    with pytest.raises(UsageError, match=r"^--profile: a name has"):
         machine.locate(None, name)
     machine.environ["MEMORY_PROFILE"] = name
-    with pytest.raises(UsageError, match="^MEMORY_PROFILE: a name has"):
+    with pytest.raises(UsageError, match=r"^MEMORY_PROFILE: a name has"):
         machine.locate()
 
 
 def test_a_file_and_a_profile_together_are_refused_and_options_go_before_variables(machine: Machine) -> None:
-    with pytest.raises(UsageError, match="^--file and --profile are both given"):
+    with pytest.raises(UsageError, match=r"^--file and --profile are both given"):
         machine.locate("m.jsonl", "work")
     machine.environ |= {"MEMORY_FILE_PATH": "/x/m.jsonl", "MEMORY_PROFILE": "home"}
-    with pytest.raises(UsageError, match="^MEMORY_FILE_PATH and MEMORY_PROFILE are both given"):
+    with pytest.raises(UsageError, match=r"^MEMORY_FILE_PATH and MEMORY_PROFILE are both given"):
         machine.locate()
     assert machine.locate("m.jsonl").path == str(machine.current / "m.jsonl")
     assert machine.locate(None, "work").path == str(machine.server / "memory-work.jsonl")
@@ -446,9 +446,9 @@ def test_an_old_name_that_is_no_file_is_nothing(machine: Machine) -> None:
 
 
 @pytest.fixture
-def at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    yield tmp_path
+    return tmp_path
 
 
 def test_the_servers_folder_is_the_one_of_the_real_archive(at: Path) -> None:
