@@ -1,0 +1,72 @@
+# Everything a fresh machine with Python 3.10 or newer and make needs; `make help` lists it.
+# Only the server writes on stdout: `make -s -C FOLDER run` keeps make itself quiet too.
+
+PYTHON ?= python3
+PYTEST_ARGS ?=
+BUILD := $(PYTHON) -m build
+HOST := dist/memory-server-host.pyz
+VENV := .venv/bin/python
+PYTEST := MEMORY_SERVER_PYZ=$(CURDIR)/$(HOST) $(VENV) -m pytest
+
+.PHONY: help run test check pyz pyz-host pyz-platforms stress bench platforms pins startup platform-table clean
+
+help:
+	@echo 'make run             serve on stdio: dist/memory-server.pyz, made for this platform unless it is there'
+	@echo 'make test            lint, types, build the archive for this platform, test it'
+	@echo 'make check           lint and types only'
+	@echo 'make pyz             dist/memory-server.pyz for every platform and CPython 3.10 to 3.15'
+	@echo 'make pyz-host        dist/memory-server-host.pyz for this platform'
+	@echo 'make pyz-PLATFORM    dist/memory-server-PLATFORM.pyz; `make pyz-platforms` makes all of them'
+	@echo 'make stress          the long tests: crashes, races, full disks'
+	@echo 'make bench           every cost beside the npm server'
+	@echo 'make platforms       the archive on every interpreter, platform and client that can be had here'
+	@echo 'make pins            resolve the requirements anew (needs uv); make startup, make platform-table: see build/'
+	@echo 'make clean           remove what was made, but for the downloads in .cache'
+
+run:
+	@exec $(BUILD) run
+
+test: check pyz-host
+	@$(PYTEST) $(PYTEST_ARGS)
+
+check: .venv-ready
+	@$(VENV) -m ruff check .
+	@$(VENV) -m mypy
+
+pyz:
+	@$(BUILD) pyz
+
+pyz-host:
+	@$(BUILD) host
+
+pyz-platforms:
+	@$(BUILD) platforms
+
+pyz-%:
+	@$(BUILD) $*
+
+stress: .venv-ready pyz-host
+	@$(PYTEST) -m slow $(PYTEST_ARGS)
+
+bench: .venv-ready pyz-host
+	@MEMORY_SERVER_PYZ=$(CURDIR)/$(HOST) $(VENV) -m tests.bench
+
+platforms: .venv-ready pyz
+	@MEMORY_SERVER_PYZ=$(CURDIR)/dist/memory-server.pyz $(VENV) -m tests.platforms
+
+pins: .venv-ready
+	@$(VENV) -m build.pins
+
+startup: .venv-ready pyz-host
+	@$(VENV) -m build.startup $(HOST)
+
+platform-table: .venv-ready
+	@$(VENV) -m build.platform_table
+
+clean:
+	@rm -rf dist .venv .cache/tools .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -not -path './.cache/*' -prune -exec rm -rf {} +
+
+.PHONY: .venv-ready
+.venv-ready:
+	@$(BUILD) venv

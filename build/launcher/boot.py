@@ -1,0 +1,168 @@
+"""What every start does: check the unpacked files, take their modules for imports, run the program.
+
+Rules: its code is kept compiled in the program file and run before anything else, so it imports nothing that start-up
+has not loaded already. Nothing here writes; once a day `launcher.tidy` does.
+
+Steps of a start:
+1. Share the program file's lock for life, so that nobody tidies away what is running (`launcher.tidy`).
+2. Every unpacked file is there with its size, else a cleaner was here and the first start mends it.
+3. Imports: our modules come from the program file; of sys.path only the standard library stays, so nothing that is
+   installed or set on this machine can stand in for ours. What a .pth file loaded early under our names is dropped.
+4. Run `memory_app.cli:main`.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import sys
+import time
+from _frozen_importlib import ModuleSpec
+from _frozen_importlib_external import ExtensionFileLoader
+from types import CodeType, ModuleType
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    # file, is it a package, offset and length of its code (0: not compiled) and of its source
+    Entry = tuple[str, bool, int, int, int, int]
+    Index = Mapping[str, Entry]
+
+DAY: Final = 86_400.0
+
+
+class Importer:
+    """Finder and loader of the modules in the program file, and of the compiled ones beside it."""
+
+    def __init__(self, folder: str, program: int, base: int, index: Index, natives: Mapping[str, str]) -> None:
+        self._folder = folder
+        self._program = program
+        self._base = base
+        self._index = index
+        self._natives = natives
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        entry = self._index.get(name)
+        if entry is None:
+            if name not in self._natives:
+                return None
+            file = self._folder + os.sep + self._natives[name].replace("/", os.sep)
+            spec = ModuleSpec(name, ExtensionFileLoader(name, file), origin=file)
+            spec.has_location = True
+            return spec
+        file = self._folder + os.sep + entry[0].replace("/", os.sep)
+        spec = ModuleSpec(name, self, origin=file, is_package=entry[1])  # type: ignore[arg-type]
+        spec.has_location = True
+        if entry[1]:
+            spec.submodule_search_locations = [os.path.dirname(file)]
+        return spec
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        exec(self.get_code(module.__name__), module.__dict__)
+
+    def get_code(self, name: str) -> CodeType:
+        file, _, offset, length, _, _ = self._index[name]
+        if length:
+            code = marshal.loads(self._read(offset, length))
+        else:
+            file = self._folder + os.sep + file.replace("/", os.sep)
+            code = compile(self._source(name), file, "exec", dont_inherit=True)
+        assert isinstance(code, CodeType)
+        return code
+
+    def get_source(self, name: str) -> str:
+        """For tracebacks: the sources are not unpacked as files."""
+        return self._source(name).decode("utf-8")
+
+    def is_package(self, name: str) -> bool:
+        return self._index[name][1]
+
+    def get_data(self, path: str) -> bytes:
+        with open(path, "rb") as file:
+            return file.read()
+
+    def get_resource_reader(self, name: str) -> Any:
+        """For importlib.resources: data files are unpacked as files."""
+        from importlib.readers import FileReader
+        from types import SimpleNamespace
+
+        file = os.path.join(self._folder, *self._index[name][0].split("/"))
+        return FileReader(SimpleNamespace(path=file, name=name))  # type: ignore[arg-type]
+
+    def _source(self, name: str) -> bytes:
+        return self._read(*self._index[name][4:])
+
+    def _read(self, offset: int, length: int) -> bytes:
+        if hasattr(os, "pread"):
+            return os.pread(self._program, length, self._base + offset)
+        # Windows: a second descriptor, since threads share the position of this one.
+        with open(os.path.join(self._folder, "program"), "rb") as file:
+            file.seek(self._base + offset)
+            return file.read(length)
+
+
+def check(
+    folder: str, program: int, facts: os.stat_result, size: int, files: Sequence[tuple[str, int]], *rest: object
+) -> None:
+    """Take the lock; raise OSError or ValueError unless everything that was unpacked is there to stay."""
+    if facts.st_size != size:
+        raise ValueError("the program file is not whole")
+    _hold(program)
+    stat = os.stat
+    for path, length in files:
+        if stat(folder + os.sep + path.replace("/", os.sep)).st_size != length:
+            raise ValueError(path + " is not whole")
+
+
+def start(
+    folder: str,
+    program: int,
+    facts: os.stat_result,
+    size: int,
+    files: Sequence[tuple[str, int]],
+    base: int,
+    index: Index,
+    natives: Mapping[str, str],
+    tops: Sequence[str],
+) -> None:
+    """Run the program; ends with SystemExit."""
+    if abs(time.time() - facts.st_mtime) > DAY:
+        from launcher import tidy
+
+        tidy.once_a_day(folder)
+    sys.path[:] = [folder, *(entry for entry in sys.path if is_standard(entry))]
+    for top in tops:
+        if top in sys.modules:
+            for name in [name for name in sys.modules if name == top or name.startswith(top + ".")]:
+                del sys.modules[name]
+    sys.meta_path.insert(0, Importer(folder, program, base, index, natives))
+    from memory_app.cli import main
+
+    sys.exit(main())
+
+
+def _hold(program: int) -> None:
+    """Share the lock that tells `tidy` that this folder is in use. On Windows an open file cannot be removed anyway."""
+    try:
+        import fcntl
+
+        fcntl.flock(program, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:  # it is being tidied away at this moment
+        raise
+    except (ImportError, OSError):  # no locks here: then nobody can take the exclusive one either
+        pass
+
+
+def is_standard(entry: str) -> bool:
+    """Whether that entry of sys.path is the standard library's, not one of the archive, PYTHONPATH or site-packages."""
+    name = os.path.basename(entry)
+    library = os.path.dirname(os.__file__)
+    return (
+        entry in (library, sys.base_prefix)
+        or name in ("lib-dynload", "DLLs")
+        or (name.startswith("python3") and name.endswith(".zip"))
+    )

@@ -1,0 +1,76 @@
+"""Writes the program file: every module of ours, those that a start needs compiled, the others as source.
+
+The layout stands in `__main__`. Codes are those of optimisation level 0 whatever the flags, without a file's time or
+hash: the folder's name holds the build, so nothing has to be compared when they are read.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import marshal
+import os
+from collections.abc import Iterable, Mapping
+from types import CodeType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from build.launcher.boot import Entry
+
+NATIVE: tuple[str, ...] = (".so", ".pyd")
+
+
+def write(
+    folder: str, files: Mapping[str, bytes], kept: Mapping[str, int], compiled: Iterable[str], boot: bytes
+) -> list[bytes]:
+    """The program file's pieces. `files`: all modules by path; `kept`: what lies beside it as a file, with its size."""
+    blobs: list[bytes] = []
+    end = 0
+
+    def add(blob: bytes) -> tuple[int, int]:
+        nonlocal end
+        blobs.append(blob)
+        end += len(blob)
+        return end - len(blob), len(blob)
+
+    wanted = frozenset(compiled)
+    modules = {_module(path): path for path in files}
+    index: dict[str, Entry] = {}
+    for name in sorted(_packages(modules)):
+        path = modules.get(name)
+        if path is None:  # a namespace package: nothing but a place
+            index[name] = (name.replace(".", "/") + "/__init__.py", True, 0, 0, 0, 0)
+            continue
+        code = (0, 0)
+        if name in wanted or name.split(".")[0] == "memory_app":
+            code = add(marshal.dumps(_compile(folder, path, files[path])))
+        index[name] = (path, path.endswith("/__init__.py"), *code, *add(files[path]))
+    natives = {path.split(".")[0].replace("/", "."): path for path in kept if path.endswith(NATIVE)}
+    tops = sorted({name.split(".")[0] for name in (*index, *natives)})
+    code_of_boot = compile(boot, "memory-server.pyz/launcher/boot.py", "exec", dont_inherit=True)
+    size = base = 0
+    while True:  # the head holds its own length, whose digits it depends on
+        head = marshal.dumps((code_of_boot, (size, sorted(kept.items()), base, index, natives, tops)))
+        if (size, base) == (8 + len(head) + end, 8 + len(head)):
+            break
+        base = 8 + len(head)
+        size = base + end
+    return [importlib.util.MAGIC_NUMBER, len(head).to_bytes(4, "little"), head, *blobs]
+
+
+def _module(path: str) -> str:
+    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def _packages(modules: Mapping[str, str]) -> set[str]:
+    """All names, those of folders without an __init__ too."""
+    names = set(modules)
+    for name in modules:
+        while "." in name:
+            name = name.rpartition(".")[0]
+            names.add(name)
+    return names
+
+
+def _compile(folder: str, path: str, source: bytes) -> CodeType:
+    file = os.path.join(folder, *path.split("/"))
+    return compile(source, file, "exec", dont_inherit=True, optimize=0)

@@ -1,0 +1,216 @@
+"""The first start: unpack what this interpreter needs, compile what a start needs, and hand over.
+
+Rules: nothing is ever half there. Steps, and what a crash in each leaves:
+
+1. Look in every candidate folder whether it was unpacked before. Nothing is left.
+2. Take the lock beside the target, so that of several first starts one does the work. It goes with its process; where
+   there are no locks, or after a minute, go on without: the last step is safe without it.
+3. Look again: another one may have been faster.
+4. Remove `*.tmp` folders of this target: their processes are gone, since we hold the lock.
+5. Write everything into `<target>.<random>.tmp`, synced. Left: that folder, for step 4 or `tidy`.
+6. Rename it to the target. If there is one already (a cleaner took files from it), put each missing file in its place,
+   the program file last: while that is missing or names missing files, every start comes here.
+
+A folder that fails in any step is passed over for the next candidate.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import IO, Final
+
+from . import boot, parts, program, refusal, roots
+
+Start = Callable[[], None]
+Open = Callable[[str, bool], Start]
+
+_WAIT: Final = 60.0  # seconds: a first start on a slow machine takes less
+_POLL: Final = 0.02  # flock cannot wait with a limit
+_UNREADY: Final = (OSError, ValueError, EOFError, TypeError)  # what `open_program` raises
+
+
+def first_start(name: str, open_program: Open, cache_root: str) -> Start:
+    """Find or make the unpacked folder; SystemExit with one line where that is not possible."""
+    archive = sys.path[0]
+    sys.path[:] = [archive, *(entry for entry in sys.path[1:] if boot.is_standard(entry))]
+    candidates = roots.candidates(cache_root)
+    for root in candidates:
+        try:
+            return open_program(os.path.join(root.path, name), root.trusted)
+        except _UNREADY:
+            continue
+    failed = []
+    with zipfile.ZipFile(archive) as opened:
+        abi, _, platform = name.split("-", 2)[2].partition("-")
+        _refuse_unserved(opened, abi, platform)
+        for root in candidates:
+            try:
+                roots.prepare(root)
+                return _unpack(opened, os.path.join(root.path, name), _opener(open_program, root.trusted))
+            except parts.NoLzmaError:
+                sys.exit(refusal.no_lzma(platform))
+            except OSError as problem:
+                failed.append(f"{root.path} ({problem.strerror or problem})")
+    sys.exit(
+        "memory-server finds no folder to unpack into. Tried: " + "; ".join(failed) + ". "
+        "Set MEMORY_SERVER_CACHE to a folder that can be written and is not mounted noexec."
+    )
+
+
+def _opener(open_program: Open, trusted: bool) -> Callable[[str], Start]:
+    return lambda folder: open_program(folder, trusted)
+
+
+def _refuse_unserved(archive: zipfile.ZipFile, abi: str, platform: str) -> None:
+    served = parts.served(archive)
+    if abi not in served.get(platform, ()):
+        sys.exit(refusal.platform(abi, platform, served))
+    if platform.startswith("musl") and (version := _musl_version()) and version < (1, 2, 4):
+        # The cryptography wheel's libgcc_s has relative relocations, which older loaders cannot read: it crashes.
+        sys.exit(refusal.old_libc("musl " + ".".join(map(str, version)), "musl 1.2.4 or newer"))
+    if platform.startswith("linux"):
+        name = os.confstr("CS_GNU_LIBC_VERSION") or ""
+        if tuple(map(int, name.split(" ")[-1].split(".")[:2])) < (2, 17):
+            sys.exit(refusal.old_libc(name, "glibc 2.17 or newer"))
+
+
+def _musl_version() -> tuple[int, ...]:
+    """Of the loader that runs this process; () when it cannot be told."""
+    import re
+    import subprocess
+
+    try:
+        with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
+            loader = re.search(r"(/\S*ld-musl-\S+)", maps.read())
+        if loader is None:
+            return ()
+        said = subprocess.run([loader[1]], capture_output=True, stdin=subprocess.DEVNULL, timeout=10, check=False)
+        version = re.search(rb"Version (\d+)\.(\d+)\.(\d+)", said.stderr)
+    except (OSError, subprocess.SubprocessError):
+        return ()
+    return tuple(int(digits) for digits in version.groups()) if version else ()
+
+
+def _unpack(archive: zipfile.ZipFile, target: str, opened: Callable[[str], Start]) -> Start:
+    with _locked(target + ".lock") as alone:
+        try:
+            return opened(target)
+        except _UNREADY:
+            pass
+        if alone:
+            _remove_unfinished(target)
+        fresh = tempfile.mkdtemp(prefix=os.path.basename(target) + ".", suffix=".tmp", dir=os.path.dirname(target))
+        try:
+            written = _write(archive, target, fresh)
+            try:
+                os.rename(fresh, target)
+            except OSError:
+                if not os.path.isdir(target):
+                    raise
+                _mend(fresh, target, written)
+            _sync(os.path.dirname(target))
+        finally:
+            shutil.rmtree(fresh, ignore_errors=True)
+    try:
+        return opened(target)
+    except (ValueError, EOFError, TypeError) as problem:
+        raise OSError(f"it does not keep what is written: {problem}") from problem
+
+
+def _write(archive: zipfile.ZipFile, target: str, fresh: str) -> Mapping[str, int]:
+    """Write all files into `fresh`; their sizes."""
+    abi, _, platform = os.path.basename(target).split("-", 2)[2].partition("-")
+    modules: dict[str, bytes] = {}
+    kept: dict[str, int] = {}
+    for path, content in parts.read(archive, abi, platform):
+        if path.endswith(".py"):
+            modules[path] = content
+        elif not _is_licence(path):
+            _write_file(os.path.join(fresh, *path.split("/")), [content])
+            kept[path] = len(content)
+    pieces = program.write(target, modules, kept, parts.startup(archive), archive.read("launcher/boot.py"))
+    _write_file(os.path.join(fresh, "program"), pieces)
+    return {**kept, "program": sum(map(len, pieces))}
+
+
+def _is_licence(path: str) -> bool:
+    """Texts for people; they are in the archive."""
+    return ".dist-info/" in path and not path.endswith(("/METADATA", "/entry_points.txt"))
+
+
+def _write_file(path: str, pieces: list[bytes]) -> None:
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+        file.writelines(pieces)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _mend(fresh: str, target: str, written: Mapping[str, int]) -> None:
+    for path, size in written.items():  # the program file is the last of them
+        place = os.path.join(target, *path.split("/"))
+        whole = os.path.isfile(place) and os.stat(place).st_size == size
+        if whole and path != "program":
+            continue
+        os.makedirs(os.path.dirname(place), mode=0o700, exist_ok=True)
+        try:
+            os.replace(os.path.join(fresh, *path.split("/")), place)
+        except PermissionError:  # Windows, where a running server has it open: then it is good
+            if not whole:
+                raise
+
+
+def _remove_unfinished(target: str) -> None:
+    folder, start = os.path.split(target)
+    for name in os.listdir(folder):
+        if name.startswith(start + ".") and name.endswith(".tmp"):
+            shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
+
+
+def _sync(folder: str) -> None:
+    if sys.platform != "win32":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        except OSError:  # a file system without it
+            pass
+        finally:
+            os.close(descriptor)
+
+
+@contextmanager
+def _locked(path: str) -> Iterator[bool]:
+    """Hold the lock file; yields whether we have it."""
+    with open(path, "ab", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+        deadline = time.monotonic() + _WAIT
+        alone = _try_lock(file)
+        while alone is False and time.monotonic() < deadline:
+            time.sleep(_POLL)
+            alone = _try_lock(file)
+        yield bool(alone)  # closing gives it back
+
+
+def _try_lock(file: IO[bytes]) -> bool | None:
+    """Whether it is ours now; None when there are no locks here."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            file.seek(0)
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    except (ImportError, OSError):
+        return None
+    return True

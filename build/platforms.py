@@ -1,0 +1,80 @@
+"""The platforms and interpreters that the archive serves, and how each is named by pip, by wheels and by our launcher.
+
+Rules: one row a platform; its name is the launcher's word for it, so a new row here needs the same word there
+(`tests/build/test_launcher.py` compares them).
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from typing import Final, NamedTuple
+
+PYTHONS: Final = ("3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
+
+
+class Platform(NamedTuple):
+    """One platform: what pip is asked for, best first, and what markers see there."""
+
+    name: str
+    label: str
+    tags: tuple[str, ...]
+    sys_platform: str
+    machine: str
+
+    @property
+    def markers(self) -> dict[str, str]:
+        """The variables of environment markers, but for the interpreter's."""
+        return {
+            "implementation_name": "cpython",
+            "os_name": "nt" if self.sys_platform == "win32" else "posix",
+            "platform_machine": self.machine,
+            "platform_python_implementation": "CPython",
+            "sys_platform": self.sys_platform,
+        }
+
+
+# The oldest tag of each family first: a wheel for an old system runs on newer ones too, not the other way round.
+_MANYLINUX: Final = ("manylinux_2_17_{0}", "manylinux2014_{0}")
+_MUSL: Final = ("musllinux_1_1_{0}", "musllinux_1_2_{0}")
+_MAC_ARM: Final = ("macosx_11_0_arm64", "macosx_11_0_universal2", "macosx_10_9_universal2")
+_MAC_INTEL: Final = ("macosx_10_12_x86_64", "macosx_10_15_x86_64", "macosx_10_13_x86_64", "macosx_10_9_universal2")
+
+
+def _for(machine: str, *tags: str) -> tuple[str, ...]:
+    return tuple(tag.format(machine) for tag in tags)
+
+
+PLATFORMS: Final = (
+    Platform("linux-x86_64", "Linux x86-64, glibc 2.17+", _for("x86_64", *_MANYLINUX), "linux", "x86_64"),
+    Platform("linux-aarch64", "Linux arm64, glibc 2.17+", _for("aarch64", *_MANYLINUX), "linux", "aarch64"),
+    Platform("musl-x86_64", "Linux x86-64, musl 1.2.4+", _for("x86_64", *_MUSL), "linux", "x86_64"),
+    Platform("musl-aarch64", "Linux arm64, musl 1.2.4+", _for("aarch64", *_MUSL), "linux", "aarch64"),
+    Platform("macos-arm64", "macOS 11+, Apple silicon", _MAC_ARM, "darwin", "arm64"),
+    Platform("macos-x86_64", "macOS 10.15+, Intel", _MAC_INTEL, "darwin", "x86_64"),
+    Platform("windows-amd64", "Windows x86-64", ("win_amd64",), "win32", "AMD64"),
+)
+
+
+def named(name: str) -> Platform:
+    """The platform of that name; KeyError when there is none."""
+    return {one.name: one for one in PLATFORMS}[name]
+
+
+def host() -> Platform:
+    """The platform of the running interpreter; KeyError when it is not one of ours."""
+    machine = platform.machine().lower()
+    machine = {"amd64": "x86_64"}.get(machine, machine)
+    if sys.platform == "win32":
+        return named("windows-" + machine.replace("x86_64", "amd64"))
+    if sys.platform == "darwin":
+        return named("macos-" + machine)
+    return named(f"{'linux' if _has_glibc() else 'musl'}-{machine.replace('arm64', 'aarch64')}")
+
+
+def _has_glibc() -> bool:
+    try:
+        return bool(os.confstr("CS_GNU_LIBC_VERSION"))
+    except (ValueError, OSError):  # musl knows no such name
+        return False

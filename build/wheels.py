@@ -1,0 +1,98 @@
+"""The wheels that go into the archive: which (wheels.txt), and how they come into the cache.
+
+Rules: a wheel is named by its file name and hash, never by an address: where it comes from is pip's configuration.
+What is in the cache with the right hash is never asked for again. A file with a wrong hash is not used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from packaging.tags import Tag
+from packaging.utils import parse_wheel_filename
+
+from build import inputs
+
+LOCK: Final = inputs.ROOT / "build" / "wheels.txt"
+CACHE: Final = inputs.ROOT / ".cache" / "wheels"
+_AT_ONCE: Final = 4  # pip mostly waits for the network
+
+
+class Wheel(NamedTuple):
+    """A line of wheels.txt: for which platform and interpreter ("any": all of them), which file, which content."""
+
+    platform: str
+    abi: str
+    file: str
+    sha256: str
+
+    @property
+    def name(self) -> str:
+        return str(parse_wheel_filename(self.file)[0])
+
+    @property
+    def version(self) -> str:
+        return str(parse_wheel_filename(self.file)[1])
+
+    @property
+    def tags(self) -> frozenset[Tag]:
+        return parse_wheel_filename(self.file)[3]
+
+
+def locked(platforms: Iterable[str]) -> list[Wheel]:
+    """The wheels for these platforms, in the order of wheels.txt."""
+    wanted = {"any", *platforms}
+    lines = (line.split() for line in LOCK.read_text("utf-8").splitlines() if line and not line.startswith("#"))
+    return [Wheel(*fields) for fields in lines if fields[0] in wanted]
+
+
+def fetch(wheels: Sequence[Wheel]) -> list[Path]:
+    """The wheels' files, in that order, downloading only what the cache lacks."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    missing = [wheel for wheel in dict.fromkeys(wheels) if not _is_cached(wheel)]
+    if missing:
+        print(f"memory-server build: downloading {len(missing)} wheels", file=sys.stderr, flush=True)
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            list(pool.map(_download, missing))
+    return [CACHE / wheel.file for wheel in wheels]
+
+
+def _is_cached(wheel: Wheel) -> bool:
+    path = CACHE / wheel.file
+    return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == wheel.sha256
+
+
+def _download(wheel: Wheel) -> None:
+    """Ask pip for exactly this file: its own tags, its hash alone."""
+    tag = sorted(wheel.tags, key=str)
+    with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+        wish = Path(folder, "wish.txt")
+        wish.write_text(f"{wheel.name}=={wheel.version} --hash=sha256:{wheel.sha256}\n", "utf-8")
+        command = pip_download(wish, Path(folder), python=_python_for(tag[0]), abis={one.abi for one in tag})
+        for platform in sorted({one.platform for one in tag}):
+            command += ["--platform", platform]
+        subprocess.run(command, check=True, stdout=sys.stderr, stdin=subprocess.DEVNULL)
+        os.replace(Path(folder, wheel.file), CACHE / wheel.file)
+
+
+def _python_for(tag: Tag) -> str:
+    version = tag.interpreter.removeprefix("cp")
+    return f"{version[0]}.{version[1:]}" if tag.interpreter.startswith("cp") else "3.10"
+
+
+def pip_download(wish: Path, into: Path, *, python: str, abis: Iterable[str]) -> list[str]:
+    """The pip command that downloads the wheels of a requirements file, for another interpreter than this one."""
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    command += ["--only-binary=:all:", "--require-hashes", "--requirement", str(wish), "--dest", str(into)]
+    command += ["--implementation", "cp", "--python-version", python]
+    for abi in sorted(abis):
+        command += ["--abi", abi]
+    return command

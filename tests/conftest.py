@@ -1,0 +1,19 @@
+"""What all tests share: the archive that they test."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def archive() -> Path:
+    """The archive under test: MEMORY_SERVER_PYZ, else what `make pyz-host` makes."""
+    path = Path(os.environ.get("MEMORY_SERVER_PYZ") or ROOT / "dist" / "memory-server-host.pyz").resolve()
+    if not path.is_file():
+        pytest.fail(f"no archive at {path}: run `make pyz-host`, or set MEMORY_SERVER_PYZ", pytrace=False)
+    return path
