@@ -1,0 +1,321 @@
+"""The disk: the only module whose calls change the file system.
+
+Every such call is made as `os.xxx` through this module's attribute `os` (on macOS also `fcntl.fcntl`), never by an
+imported name, so that a test can put an `os` there that fails, records or waits at any of them. The reads that the
+store and the lock depend on are made here too. Nothing here decides anything: each function is one step of a protocol
+that `store` and `lock` spell out, and each raises the OSError that the platform gave.
+
+| platform | what differs |
+|---|---|
+| Windows | an open file can be neither renamed nor removed: such calls are repeated for 2 s; no folder sync, no owner |
+| macOS | fsync leaves data in the drive's cache; F_FULLFSYNC does not |
+| Linux and others | plain fsync, for files and folders |
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import sys
+import time
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple, TypeVar
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+T = TypeVar("T")
+
+WINDOWS: Final = os.name == "nt"
+"""Where no file may stay open that is to be renamed, replaced or removed."""
+
+_FULL_SYNC: Final[int | None] = 51 if sys.platform == "darwin" else None
+"""F_FULLFSYNC of <sys/fcntl.h>; not every Python build has the name."""
+
+_NO_SUCH_SYNC: Final = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.ENOTTY})
+"""What file systems answer that do not know a kind of sync: network shares, FUSE, some folders."""
+
+_NO_SUCH_OWNER: Final = _NO_SUCH_SYNC | {errno.EPERM, errno.EACCES}
+"""Giving a file away needs privileges, and a file system that has owners at all."""
+
+_SHARING: Final = frozenset({5, 32, 33})
+"""ERROR_ACCESS_DENIED (also: removal is pending), ERROR_SHARING_VIOLATION, ERROR_LOCK_VIOLATION."""
+
+_PATIENCE: Final = 2.0
+"""Seconds for a virus scanner, an indexer or a reader to let go of a file; longer would be felt as a hang."""
+
+_BLOCK: Final = 1 << 20
+"""Bytes a write call gets at least, where there are that many: enough that the calls themselves cost nothing."""
+
+
+class Signature(NamedTuple):
+    """What tells one state of one file from any other, as long as the file is held open."""
+
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+
+
+def signature_of(status: os.stat_result) -> Signature:
+    """The signature in a stat result. On Windows without the device, which stat and fstat there give differently."""
+    device = 0 if WINDOWS else status.st_dev
+    return Signature(device, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def signature(fd: int) -> Signature:
+    return signature_of(os.fstat(fd))
+
+
+def signature_at(path: str) -> Signature:
+    """The signature of the file that the path leads to, links followed."""
+    return signature_of(os.stat(path))
+
+
+def lstat(path: str) -> os.stat_result:
+    return os.lstat(path)
+
+
+def open_regular(path: str, *, follow: bool = True) -> int:
+    """Open a regular file for reading; anything else (FIFO, socket, device, folder) is refused without waiting for it.
+
+    With `follow` false a symbolic link is refused as well.
+    """
+    _expect_regular(os.stat(path) if follow else os.lstat(path), path)
+    flags = os.O_RDONLY | _flag("O_NONBLOCK") | _flag("O_NOCTTY") | _flag("O_CLOEXEC") | _flag("O_BINARY")
+    if not follow:
+        flags |= _flag("O_NOFOLLOW")
+    fd = _patiently(lambda: os.open(path, flags))
+    try:
+        _expect_regular(os.fstat(fd), path)  # it may have been exchanged since the stat
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def read_all(fd: int) -> bytes:
+    """Everything from the descriptor's position to the end of the file."""
+    size = max(os.fstat(fd).st_size, 0)
+    blocks: list[bytes] = []
+    while block := os.read(fd, max(size + 1, 1 << 16)):
+        blocks.append(block)
+        size = max(size - len(block), 0)
+    return blocks[0] if len(blocks) == 1 else b"".join(blocks)
+
+
+def read_start(fd: int, size: int) -> bytes:
+    """At most `size` bytes from the descriptor's position."""
+    return os.read(fd, size)
+
+
+def create(path: str, mode: int = 0o600) -> int:
+    """Make a new file and open it for writing; FileExistsError if anything, even a dangling link, has the name."""
+    flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | _flag("O_NOFOLLOW") | _flag("O_CLOEXEC") | _flag("O_BINARY")
+    return _patiently(lambda: os.open(path, flags, mode))
+
+
+def write_all(fd: int, chunks: Iterable[bytes]) -> None:
+    """Write the chunks one after the other, however little the system takes at a time.
+
+    EINTR needs nothing here: the interpreter itself repeats the call, unless a signal's handler raised.
+    """
+    waiting: list[bytes] = []
+    size = 0
+    for chunk in chunks:
+        waiting.append(chunk)
+        size += len(chunk)
+        if size >= _BLOCK:
+            _write(fd, waiting)
+            waiting, size = [], 0
+    if size:
+        _write(fd, waiting)
+
+
+def sync(fd: int) -> None:
+    """Have the file's data on the medium when this returns, as surely as platform and file system can."""
+    if _FULL_SYNC is not None and _known(lambda: fcntl.fcntl(fd, _FULL_SYNC)):
+        return
+    if not _known(lambda: os.fsync(fd)) and hasattr(os, "fdatasync"):
+        _known(lambda: os.fdatasync(fd))
+
+
+def sync_folder(path: str) -> None:
+    """Have the folder's names on the medium when this returns. Windows has no such call and needs none."""
+    if WINDOWS:
+        return
+    fd = os.open(path or ".", os.O_RDONLY | _flag("O_DIRECTORY") | _flag("O_CLOEXEC"))
+    try:
+        sync(fd)
+    finally:
+        os.close(fd)
+
+
+def replace(source: str, target: str) -> None:
+    _patiently(lambda: os.replace(source, target))
+
+
+def rename(source: str, target: str) -> None:
+    _patiently(lambda: os.rename(source, target))
+
+
+def link(source: str, target: str) -> None:
+    """A second name for the source itself, also if that is a symbolic link; FileExistsError if the name is taken."""
+    if os.link in os.supports_follow_symlinks:
+        os.link(source, target, follow_symlinks=False)
+    else:
+        os.link(source, target)
+
+
+def remove(path: str) -> None:
+    _patiently(lambda: os.unlink(path))
+
+
+def remove_if_possible(path: str) -> bool:
+    """Remove a file that is ours alone and say whether it is gone; for ways out that have another error to tell.
+
+    A failure is tried once more, because a passing one would leave what could have been removed.
+    """
+    try:
+        remove(path)
+        return True
+    except FileNotFoundError:
+        return True
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+        if not isinstance(error, OSError):
+            raise
+        return not os.path.lexists(path)
+
+
+def touch(fd: int) -> None:
+    """Set the file's times to now, wherever its name is by now. Not on Windows."""
+    os.utime(fd)
+
+
+def touch_at(path: str) -> None:
+    _patiently(lambda: os.utime(path))
+
+
+def close(fd: int) -> None:
+    """Close; never to be repeated: the descriptor is gone even if this fails, and may be another file's by then."""
+    os.close(fd)
+
+
+def close_if_possible(fd: int) -> None:
+    """Close what was only read, or is being given up: an error here changes nothing."""
+    with contextlib.suppress(OSError):
+        os.close(fd)
+
+
+def make_folders(path: str) -> list[str]:
+    """Create the folder and its missing parents, 0700 each, every one synced into its parent; outermost first.
+
+    The result names what was created. If this fails, what it had created is gone again.
+    """
+    missing: list[str] = []
+    folder = os.path.abspath(path)
+    while not os.path.isdir(folder) and folder != os.path.dirname(folder):
+        missing.append(folder)
+        folder = os.path.dirname(folder)
+    created: list[str] = []
+    try:
+        for folder in reversed(missing):
+            if _make_folder(folder):
+                created.append(folder)
+                sync_folder(os.path.dirname(folder))
+    except BaseException:
+        remove_folders(created)
+        raise
+    return created
+
+
+def remove_folders(created: list[str]) -> None:
+    """Take back what `make_folders` made, as far as the folders are still empty."""
+    for folder in reversed(created):
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)
+
+
+def set_owner_and_mode(fd: int, wanted: os.stat_result) -> None:
+    """Give a new file the owner (where we may) and the mode of the one that it is going to replace."""
+    if WINDOWS:
+        return  # a new file takes its rights from the folder, and there are no owners that could be set by number
+    current = os.fstat(fd)
+    if (current.st_uid, current.st_gid) != (wanted.st_uid, wanted.st_gid):
+        if not _known(lambda: os.fchown(fd, wanted.st_uid, wanted.st_gid), _NO_SUCH_OWNER):
+            _known(lambda: os.fchown(fd, -1, wanted.st_gid), _NO_SUCH_OWNER)
+        current = os.fstat(fd)  # a change of owner drops the set-user-id bits
+    if stat.S_IMODE(current.st_mode) != stat.S_IMODE(wanted.st_mode):
+        os.fchmod(fd, stat.S_IMODE(wanted.st_mode))
+
+
+def _make_folder(folder: str) -> bool:
+    try:
+        os.mkdir(folder, 0o700)
+        return True
+    except FileExistsError:
+        if os.path.isdir(folder):  # another process was faster
+            return False
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), folder) from None
+
+
+def _write(fd: int, chunks: list[bytes]) -> None:
+    rest = memoryview(chunks[0] if len(chunks) == 1 else b"".join(chunks))
+    while rest:
+        written = os.write(fd, rest)
+        if written <= 0:
+            raise OSError(errno.EIO, "the system wrote nothing and named no reason")
+        rest = rest[written:]
+
+
+def _expect_regular(status: os.stat_result, path: str) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "not a regular file", path)
+
+
+def _known(call: Callable[[], object], unknown: frozenset[int] = _NO_SUCH_SYNC) -> bool:
+    """Make the call; False if the file system has no such thing, every other error as it is."""
+    try:
+        call()
+        return True
+    except OSError as error:
+        if error.errno not in unknown:
+            raise
+        return False
+
+
+def _patiently(call: Callable[[], T]) -> T:
+    """Make the call, on Windows again and again for 2 s while another process has the file open."""
+    until: float | None = None
+    wait = 0.001
+    while True:
+        try:
+            return call()
+        except OSError as error:
+            if not (WINDOWS and _is_sharing_violation(error)):
+                raise
+            now = time.monotonic()
+            until = now + _PATIENCE if until is None else until
+            if now >= until:
+                raise
+        time.sleep(wait)
+        wait = min(wait * 2, 0.05)
+
+
+def _is_sharing_violation(error: OSError) -> bool:
+    code = getattr(error, "winerror", None)
+    return code in _SHARING or (code is None and error.errno == errno.EACCES)  # os.open there tells the errno only
+
+
+def _flag(name: str) -> int:
+    """An O_ flag where the platform has it."""
+    return int(getattr(os, name, 0))

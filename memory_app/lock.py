@@ -1,0 +1,254 @@
+"""The lock: `<memory file>.lock` beside the path as configured, held only during a write.
+
+If the path is a symbolic link, a second lock file beside the real file is taken after the first, always in that order,
+so that writers who come by either name meet. `lockfile` is one such file; this module is the waiting and the judging.
+
+| step | who | what | a crash after it leaves |
+|---|---|---|---|
+| 1 | taker | creates the lock file (O_EXCL) | an empty record: broken by age |
+| 2 | taker | writes its record | the record of a process that is gone: broken at once, or by age |
+| 3 | holder | heartbeat refreshes the time through the open descriptor, every 15 s | the same |
+| 4 | holder | `held`: the last check before the rename of the memory file | the same |
+| 5 | holder | removes the lock file, if it is still its own | nothing |
+| a | waiter | finds the lock's holder gone, or the lock unrefreshed for 30 s | nothing |
+| b | waiter | creates the guard `<memory file>.lock.break` (O_EXCL) | a guard: removed by age, as in d and e |
+| c | waiter | judges again: still the same record, still to be broken? | the same |
+| d | waiter | renames the lock to an unguessable name, looks at it | a guard, a temporary file for the store to clear |
+| e | waiter | removes it; links it back instead if it is not what was judged | a guard |
+| f | waiter | removes the guard and goes on with 1 | nothing |
+
+A holder that was stopped for so long that its lock was broken finds that out at step 4. The time between that check and
+the rename, two system calls, is what no lock file can cover.
+
+Must not: follow or open what is no regular file at a lock's path, remove what is not ours or judged, hold two threads'
+locks in one object (each `Lock` belongs to one thread at a time; several `Lock`s exclude each other).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import time
+from collections.abc import Callable
+from typing import Final
+
+from memory_app import identity, lockfile
+from memory_app.errors import StoreError
+from memory_app.heartbeat import HEARTBEAT
+from memory_app.identity import Identity
+from memory_app.lockfile import Held, Sighting
+
+WAIT: Final = 60.0
+"""Seconds from a call's arrival that it may wait: what clients commonly give a tool call."""
+
+UNREFRESHED: Final = 30.0
+"""Seconds: two heartbeats missed. By the file's time, or as long as a waiter saw the same record by its own clock."""
+
+_LOOK: Final = 0.25
+"""Seconds between two looks at who holds the lock; a look costs ten polls, and a dead holder is found soon enough."""
+
+_FIRST_LOOK: Final = 0.005
+"""Seconds; a live holder of a small file is done by then, and need not be judged at all."""
+
+_FIRST_WAIT: Final = 0.0003
+_LONGEST_WAIT: Final = 0.002
+"""Seconds between two polls, growing by half: a free lock should not wait for sleepers, nor its holder for polls."""
+
+_GAP: Final = 0.003
+"""Seconds after which every waiter has polled once, with the most that chance adds to its wait."""
+
+_TURN: Final = 0.05
+_LONGEST_TURN: Final = 1.0
+"""Seconds that a writer with much to do may take the lock again at once, before it leaves a gap for the others. The
+second is reached by doubling while nobody is met, so that a writer who is alone hardly pays for it."""
+
+_REASONS: Final = {
+    errno.ENOENT: ("there is no such folder", "Create the folder {folder}, or name another place, then try again."),
+    errno.ENOTDIR: ("that is not in a folder", "Name another place for the memory file, then try again."),
+    errno.EACCES: ("permission denied", "Allow this user to create files in {folder}, then try again."),
+    errno.EPERM: ("permission denied", "Allow this user to create files in {folder}, then try again."),
+    errno.EROFS: ("the file system is read-only", "Make {folder} writable, or name another place, then try again."),
+    errno.ENOSPC: ("the disk is full", "Free some space for {folder}, then try again."),
+    errno.EDQUOT: ("the disk quota is used up", "Free some space for {folder}, then try again."),
+}
+
+
+class LockAbandoned(StoreError):
+    """The call that wanted the lock was cancelled while it waited: nothing was stored, and no answer is awaited."""
+
+
+class Lock:
+    """The lock of one memory file; `path` is the file as it was configured."""
+
+    def __init__(self, path: str, *, me: Identity | None = None) -> None:
+        self._path = os.path.abspath(path)
+        self._me = me
+        self._held: list[Held] = []
+        self._seen: dict[str, tuple[Sighting, float]] = {}
+        self._obstacle = ""
+        self._turn = _TURN
+        self._turn_began = self._released = time.monotonic()
+        self.target = self._path
+        """The real file, as the path led to it when the lock was taken: where the holder has to write."""
+
+    def acquire(self, deadline: float, abandoned: Callable[[], bool] = lambda: False) -> None:
+        """Take the lock, waiting until `deadline` (time.monotonic()) or until `abandoned` says that nobody wants it.
+
+        Raises StoreError (nothing was stored) if the lock cannot be had, LockAbandoned if it is not wanted any more;
+        then, as on any other error, nothing of ours is left on the disk that can be removed.
+        """
+        self.release()  # what a caller lost or a fork's parent holds
+        self._give_way()
+        try:
+            self._held.append(self._wait_for(self._path, deadline, abandoned))
+            self._follow(deadline, abandoned)
+        except BaseException:
+            self.release()
+            raise
+        self._seen.clear()
+
+    def held(self) -> bool:
+        """Whether the lock is ours at this moment and still covers the file that the path leads to."""
+        return bool(self._held) and all(held.is_ours() for held in self._held) and self._real_path() == self.target
+
+    def release(self) -> None:
+        """Give the lock back; a file that has become another's is left alone. Raises no OSError."""
+        while self._held:
+            self._give_back(self._held.pop())
+            self._released = time.monotonic()
+
+    def _give_way(self) -> None:
+        """Leave the lock alone for a moment if this writer took it again and again, or the waiters would starve."""
+        now = time.monotonic()
+        if now - self._released > _GAP:
+            self._turn_began = now
+        elif now - self._turn_began > self._turn:
+            time.sleep(_GAP)
+            self._turn_began = time.monotonic()
+            self._turn = min(self._turn * 2, _LONGEST_TURN)
+
+    def _follow(self, deadline: float, abandoned: Callable[[], bool]) -> None:
+        """If the path is a link, take the lock beside the real file too; anew if the link is changed meanwhile."""
+        self.target = self._real_path()
+        while self.target != self._path:
+            second = self._wait_for(self.target, deadline, abandoned)
+            self._held.append(second)
+            target = self._real_path()
+            if target == self.target:
+                return
+            self._give_back(self._held.pop())
+            self.target = target
+
+    def _real_path(self) -> str:
+        return os.path.realpath(self._path) if os.path.islink(self._path) else self._path
+
+    def _wait_for(self, memory: str, deadline: float, abandoned: Callable[[], bool]) -> Held:
+        path = memory + ".lock"
+        started = now = time.monotonic()
+        next_look, wait = started + _FIRST_LOOK, _FIRST_WAIT
+        self._obstacle = ""
+        while True:
+            if abandoned():
+                raise LockAbandoned(f"The call was cancelled while it waited for the lock {path}. Nothing was stored.")
+            held = None if now > started and lockfile.exists(path) else self._create(path)
+            if held is not None:
+                return held
+            self._turn = _TURN
+            now = time.monotonic()
+            if now >= deadline:
+                raise StoreError(self._timeout_text(memory, path, now - started), stored=False)
+            if now >= next_look:
+                next_look = now + _LOOK
+                if self._break_if_stale(path):
+                    continue
+            time.sleep(min(wait * random.uniform(0.5, 1.5), max(deadline - now, 0)))
+            wait = min(wait * 1.5, _LONGEST_WAIT)
+
+    def _create(self, path: str) -> Held | None:
+        held = Held(path, lockfile.new_token(), self._me or identity.this_process())
+        created = False
+        HEARTBEAT.add(held)
+        try:
+            created = held.create()
+        except OSError as error:
+            raise StoreError(_creation_text(path, error), stored=False) from error
+        finally:
+            if not created:
+                HEARTBEAT.discard(held)
+        return held if created else None
+
+    def _give_back(self, held: Held) -> None:
+        try:
+            held.drop()
+        finally:
+            HEARTBEAT.discard(held)
+
+    def _break_if_stale(self, path: str) -> bool:
+        """Steps a to f; True if the lock is worth trying for at once."""
+        seen = lockfile.look(path)
+        if seen is None:
+            return True
+        if seen.kind or not self._is_stale(path, seen):
+            return False
+        try:
+            return self._break(path, seen)
+        except OSError as error:
+            self._obstacle = f" It is abandoned but could not be removed: {error.strerror or error}."
+            return False
+
+    def _break(self, path: str, judged: Sighting) -> bool:
+        me = self._me or identity.this_process()
+        guard = Held(path + ".break", lockfile.new_token(), me)
+        if not guard.create():
+            self._clear_guard(guard.path)
+            return False
+        try:
+            again = lockfile.look(path)
+            return again == judged and self._is_stale(path, judged) and lockfile.take_aside(path, judged)
+        finally:
+            guard.drop()
+
+    def _clear_guard(self, path: str) -> None:
+        seen = lockfile.look(path)
+        if seen is not None and seen.kind:
+            self._obstacle = f" It is abandoned but cannot be removed, because {path} is {seen.kind}: remove that."
+        elif seen is not None and self._is_unrefreshed(path, seen):
+            lockfile.take_aside(path, seen)
+
+    def _is_stale(self, path: str, seen: Sighting) -> bool:
+        record = seen.record
+        me = self._me or identity.this_process()
+        if record is not None and lockfile.known_gone(record, me, HEARTBEAT.holds):
+            return True
+        return self._is_unrefreshed(path, seen)
+
+    def _is_unrefreshed(self, path: str, seen: Sighting) -> bool:
+        """By the file's time; or by our own clock, because the machine's may have been set back since."""
+        now = time.monotonic()
+        earlier, since = self._seen.get(path, (None, now))
+        if earlier != seen:
+            self._seen[path] = (seen, now)
+            since = now
+        return time.time() - seen.mtime > UNREFRESHED or now - since > UNREFRESHED
+
+    def _timeout_text(self, memory: str, path: str, waited: float) -> str:
+        begin = f"Could not lock {memory} within {waited:.0f} s, so nothing was stored: {path} "
+        seen = lockfile.look(path)
+        if seen is None:
+            return f"{begin}was taken by other writers again and again. Try again."
+        if seen.kind:
+            return f"{begin}is {seen.kind}, not a lock file. Remove it, then try again."
+        age = max(time.time() - seen.mtime, 0)
+        record = seen.record
+        holder = f"process {record.pid} on {record.hostname}" if record else "a process that left no readable record"
+        return (
+            f"{begin}is held by {holder}, refreshed {age:.0f} s ago.{self._obstacle} "
+            f"Try again; if that process does not run any more, remove {path}."
+        )
+
+
+def _creation_text(path: str, error: OSError) -> str:
+    folder = os.path.dirname(path)
+    reason, advice = _REASONS.get(error.errno or 0, (error.strerror or str(error), "Check {folder}, then try again."))
+    return f"Could not create the lock {path}: {reason}. Nothing was stored. {advice.format(folder=folder)}"

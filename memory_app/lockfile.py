@@ -1,0 +1,263 @@
+"""One lock file: what stands in it, who wrote it, how it is made, refreshed, taken away from a dead holder, removed.
+
+The record is one JSON object. `pid`, `hostname` and `token` (32 hex digits, new for every acquisition) are what the
+npm server writes; `start`, `boot` and `pidns` (see `identity`) make the process unmistakable and are left out where
+unknown. Unknown fields are ignored. This module knows no clock and never waits; when to do what is `lock`'s business.
+
+Rules: a file that is not ours is never written, touched or removed, only ever renamed by `take_aside`, which puts back
+what it did not expect. Links are not followed, and what is not a regular file is never opened, let alone removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import stat
+import threading
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from memory_app import disk, identity
+from memory_app.identity import Identity
+
+_LARGEST_RECORD: Final = 4096
+"""Bytes; a record has about 200. A longer one is somebody else's file and judged by age, not read into memory."""
+
+_FOLDER: Final = "a folder"
+_KINDS: Final = (
+    (stat.S_ISLNK, "a symbolic link"),
+    (stat.S_ISDIR, _FOLDER),
+    (stat.S_ISFIFO, "a FIFO"),
+    (stat.S_ISSOCK, "a socket"),
+)
+
+
+class Record(NamedTuple):
+    """Who says that it holds the lock."""
+
+    pid: int
+    hostname: str
+    token: str
+    start: str | None
+    boot: str | None
+    pidns: int | None
+
+
+class Sighting(NamedTuple):
+    """What stood at a lock's path at one moment; two equal ones are the same record, not refreshed in between."""
+
+    kind: str  # "" for a regular file, else what it is, in words
+    device: int
+    inode: int
+    mtime_ns: int
+    data: bytes | None  # None if it could not be read
+
+    @property
+    def record(self) -> Record | None:
+        """The record, None if there is none to be read: a piece of one, another user's, something else."""
+        return None if self.data is None else _parse(self.data)
+
+    @property
+    def mtime(self) -> float:
+        return self.mtime_ns / 1e9
+
+
+class Held:
+    """A lock file that this process has made, from its creation until `drop`."""
+
+    def __init__(self, path: str, token: str, me: Identity) -> None:
+        self.path = path
+        self.token = token
+        self._process = os.getpid()
+        self._data = _encode(me, token)
+        self._fd: int | None = None  # kept open, not on Windows: no other process could break the lock then
+        self._file: tuple[int, int] | None = None
+        self._mutex = threading.Lock()  # so that no heartbeat touches a descriptor that was closed and given out again
+
+    def create(self) -> bool:
+        """Make the file, with its record; False if the name is taken. OSError leaves nothing behind."""
+        try:
+            fd = disk.create(self.path)
+        except FileExistsError:
+            return False
+        try:
+            self._file = disk.signature(fd)[:2]
+            disk.write_all(fd, [self._data])
+        except BaseException:
+            if self._file is None or _file_at(self.path) == self._file:
+                disk.remove_if_possible(self.path)
+            disk.close_if_possible(fd)
+            raise
+        if disk.WINDOWS:
+            disk.close(fd)
+        else:
+            self._fd = fd
+        return True
+
+    def is_ours(self) -> bool:
+        """Whether the path still holds the file and token that we put there; what cannot be read counts as lost."""
+        return self._process == os.getpid() and self._file is not None and self._is_at_path(self._file)
+
+    def refresh(self) -> None:
+        """Set the file's time to now, so that nobody takes it for abandoned; a successor's is never touched."""
+        with self._mutex:
+            if self._fd is not None:
+                disk.touch(self._fd)
+            elif disk.WINDOWS and self._file is not None and self.is_ours():
+                disk.touch_at(self.path)
+
+    def drop(self) -> None:
+        """Remove the file if it is still ours. Raises no OSError: what stays is cleared by the next taker."""
+        if self._process != os.getpid():  # in a fork's child the lock is the parent's, and the descriptor is a copy
+            fd, self._fd, self._file = self._fd, None, None
+        else:
+            with self._mutex:
+                fd, self._fd = self._fd, None
+                file, self._file = self._file, None
+            # An inode number is not given out again while its file is open, so there it proves enough.
+            if file is not None and (_file_at(self.path) == file if fd is not None else self._is_at_path(file)):
+                disk.remove_if_possible(self.path)
+        if fd is not None:
+            disk.close_if_possible(fd)
+
+    def _is_at_path(self, file: tuple[int, int]) -> bool:
+        seen = look(self.path)
+        return seen is not None and (seen.device, seen.inode) == file and seen.data == self._data
+
+
+def new_token() -> str:
+    return os.urandom(16).hex()
+
+
+def exists(path: str) -> bool:
+    """Whether anything has the name, as cheaply as can be asked; an error counts as no, creating will then tell it."""
+    return _file_at(path) is not None
+
+
+def look(path: str) -> Sighting | None:
+    """What stands at the path, None if nothing does. Never follows a link, never waits, raises no OSError."""
+    try:
+        status = disk.lstat(path)
+    except OSError:
+        return None
+    seen, data = disk.signature_of(status), None
+    kind = "" if stat.S_ISREG(status.st_mode) else _kind(status.st_mode)
+    if not kind:
+        try:
+            fd = disk.open_regular(path, follow=False)
+        except FileNotFoundError:
+            return None
+        except OSError:
+            return Sighting(kind, seen.device, seen.inode, seen.mtime_ns, None)
+        try:
+            seen = disk.signature(fd)
+            data = disk.read_start(fd, _LARGEST_RECORD)
+        except OSError:
+            data = None
+        finally:
+            disk.close_if_possible(fd)
+    return Sighting(kind, seen.device, seen.inode, seen.mtime_ns, data)
+
+
+def known_gone(record: Record, me: Identity, held_here: Callable[[str], bool]) -> bool:
+    """Whether the record's process is proven to be gone from this machine, so that its lock may be broken at once.
+
+    `held_here` says whether a token is one that this process holds or is just about to: a record of our own that it
+    does not know was left by a removal that failed.
+    """
+    if record.hostname != me.hostname:
+        return False
+    if (record.start, record.boot, record.pidns) == (None, None, None):
+        if not me.initial:
+            return False  # in a container the pid of a record that says no more may be anybody's
+    elif (record.boot, record.pidns) != (me.boot, me.pidns):
+        return False
+    if record.pid == me.pid:
+        return not held_here(record.token)
+    return identity.gone(record.pid, record.start)
+
+
+def take_aside(path: str, judged: Sighting) -> bool:
+    """Remove the regular file that was judged, and nothing else; True if the path is free of it.
+
+    1. Rename it to a name that nobody can guess or wait for. A crash here leaves a file of the temporary pattern,
+       which the store clears like any other; the lock is free.
+    2. Look at what was taken. If it is what was judged, remove it.
+    3. Else it is a successor's, or was refreshed: link it back, which never overwrites. If the name is taken again by
+       then, or there are no links, its holder finds at the last check that the lock is lost, and starts again.
+    """
+    base = path.removesuffix(".break").removesuffix(".lock")
+    aside = f"{base}.{new_token()}.tmp"
+    try:
+        disk.rename(path, aside)
+    except FileNotFoundError:
+        return False
+    try:
+        expected = look(aside) == judged
+    except BaseException:
+        _put_back(aside, path)
+        raise
+    if expected:
+        disk.remove_if_possible(aside)
+    else:
+        _put_back(aside, path)
+    return expected
+
+
+def _put_back(aside: str, path: str) -> None:
+    try:
+        disk.link(aside, path)
+    except OSError:
+        seen = look(aside)
+        if seen is not None and seen.kind:
+            if seen.kind == _FOLDER:  # it has no links, but its rename does not overwrite a file either
+                with contextlib.suppress(OSError):
+                    disk.rename(aside, path)
+            return
+    disk.remove_if_possible(aside)
+
+
+def _file_at(path: str) -> tuple[int, int] | None:
+    try:
+        return disk.signature_of(disk.lstat(path))[:2]
+    except OSError:
+        return None
+
+
+def _kind(mode: int) -> str:
+    return next((words for test, words in _KINDS if test(mode)), "a device")
+
+
+def _encode(me: Identity, token: str) -> bytes:
+    fields = {"pid": me.pid, "hostname": me.hostname, "token": token}
+    extra = {"start": me.start, "boot": me.boot, "pidns": me.pidns}
+    known = {name: value for name, value in extra.items() if value is not None}
+    return json.dumps(fields | known, separators=(",", ":")).encode()
+
+
+def _parse(data: bytes) -> Record | None:
+    if len(data) >= _LARGEST_RECORD:
+        return None
+    try:
+        fields = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(fields, dict):
+        return None
+    pid, hostname, token = fields.get("pid"), fields.get("hostname"), fields.get("token")
+    if type(pid) is not int or not 0 < pid <= identity.LARGEST_PID:
+        return None
+    if not isinstance(hostname, str) or not isinstance(token, str):
+        return None
+    return Record(pid, hostname, token, _text(fields, "start"), _text(fields, "boot"), _number(fields, "pidns"))
+
+
+def _text(fields: dict[str, object], name: str) -> str | None:
+    value = fields.get(name)
+    return value if isinstance(value, str) else None
+
+
+def _number(fields: dict[str, object], name: str) -> int | None:
+    value = fields.get(name)
+    return value if type(value) is int else None
