@@ -22,6 +22,7 @@ from memory_app.records import (
     EntityLine,
     Line,
     encode,
+    first_key,
     observation_text,
     parse,
     quote,
@@ -58,24 +59,22 @@ def read_line(line: bytes) -> list[Line | bytes]:
 
 def from_value(value: Any, kind: str | None) -> Line | bytes:
     """A record in our form from a value of another shape; `kind` is what the place says it is. Bytes if it is none."""
-    made = record(value, b"", kind)
+    made = record(value, b"{}", kind)  # no escape in these bytes: lone surrogates stay, to be written as escapes
     if made is None:
         return encode(value)
-    extra = {key: item for key, item in value.items() if key not in KIND_KEYS and item is not None}
+    body: dict[str, Any]
     if isinstance(made, EntityLine):
-        for key in ("name", *TYPE_KEYS, "observations"):
-            extra.pop(key, None)
         items = value.get("observations")
         kept = items if isinstance(items, list) else [] if items is None else [items]
-        body: dict[str, Any] = {"type": "entity", "name": value["name"], "entityType": made.entity_type}
-        body["observations"] = kept
+        body = {"type": "entity", "name": value["name"], "entityType": made.entity_type, "observations": kept}
+        taken = {first_key(value, TYPE_KEYS)}
     else:
-        for key in (*SOURCE_KEYS, *TARGET_KEYS, *RELATION_KEYS):
-            extra.pop(key, None)
         body = {"type": "relation", "from": made.source, "to": made.target, "relationType": made.relation_type}
-    again = record(body | extra, encode(body | extra))
-    assert again is not None
-    return again
+        taken = {first_key(value, keys) for keys in (SOURCE_KEYS, TARGET_KEYS, RELATION_KEYS)}
+    taken.update(KIND_KEYS)
+    body |= {key: item for key, item in value.items() if key not in taken and key not in body}
+    raw = encode(body)
+    return record(body, raw) or encode(value)
 
 
 def with_observations(line: EntityLine, added: Sequence[str]) -> EntityLine:
@@ -108,14 +107,17 @@ def without_observations(line: EntityLine, gone: Collection[str]) -> EntityLine:
         if observation_text(parse(text, start)[0]) not in gone:
             return line
         return _edited(line, f"{text[:start]}[]{text[end:]}")
-    kept, position = [], skip_space(text, start + 1)
+    kept, count, position = [], 0, skip_space(text, start + 1)
     while text[position] != "]":
         value, item_end = parse(text, position)
+        count += 1
         if observation_text(value) not in gone:
             kept.append(text[position:item_end])
         position = skip_space(text, item_end)
         if text[position] == ",":
             position = skip_space(text, position + 1)
+    if len(kept) == count:
+        return line
     return _edited(line, f"{text[:start]}[{','.join(kept)}]{text[end:]}")
 
 

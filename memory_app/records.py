@@ -35,6 +35,7 @@ _ENTITY_CUT: Final = len(b'{"type":"entity",')
 _ENTITY_KEYS: Final = ["type", "name", "entityType", "observations"]
 # Deeper records are unreadable: the parser's own limit depends on how deep the caller stands, and the wire takes as much.
 _DEEPEST: Final = 200
+_NESTED: Final = frozenset({dict, list})
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 
@@ -62,9 +63,13 @@ class EntityLine:
 
     def observations(self) -> list[str]:
         """What is observed of the entity, over all of its lines: each line's in its order, later lines' if new."""
-        found = _observations(json.loads(self.raw))
-        for line in self.also:
-            found += [text for text in _observations(json.loads(line.raw)) if text not in found]
+        found = self.own_observations()
+        if self.also:
+            seen = set(found)
+            for line in self.also:
+                new = [text for text in dict.fromkeys(line.own_observations()) if text not in seen]
+                found += new
+                seen.update(new)
         return found
 
     def own_observations(self) -> list[str]:
@@ -201,14 +206,17 @@ def _entity_json(name: str, entity_type: str, observations: Sequence[str]) -> by
 
 
 def record(value: Any, raw: bytes, kind: str | None = None) -> Line | None:
-    """The record that a parsed value is, if it is one of ours; `raw` are its bytes, `kind` overrides what it states."""
+    """The record that a parsed value is, if it is one of ours; `raw` are its bytes, `kind` overrides what it states.
+
+    Lone surrogates are only looked for where the bytes hold an escape.
+    """
     if type(value) is not dict:
         return None
     stated = value.get("type")
     if stated is None:
         stated = value.get("_type")
     kind = kind or (_KINDS.get(stated) if isinstance(stated, str) else _guess(value) if stated is None else None)
-    escaped = b"\\u" in raw or not raw
+    escaped = b"\\u" in raw
     if kind == "entity":
         name = _word(value.get("name"))
         if name is None:
@@ -217,7 +225,7 @@ def record(value: Any, raw: bytes, kind: str | None = None) -> Line | None:
         if entity_type is None and stated not in (None, "entity"):
             entity_type = _word(stated)  # in a document's list of entities `type` is the entity's type
         plain = _is_plain(value, raw)
-        if not plain and _depth(value) > _DEEPEST:
+        if not plain and _is_too_deep(value):
             return None
         if escaped:
             plain = plain and not _SURROGATE.search(name + "".join(value["observations"]) + (entity_type or ""))
@@ -225,7 +233,7 @@ def record(value: Any, raw: bytes, kind: str | None = None) -> Line | None:
         return EntityLine(raw, name, entity_type or "", plain)
     if kind == "relation":
         source, target = _first(value, SOURCE_KEYS), _first(value, TARGET_KEYS)
-        if source is None or target is None:
+        if source is None or target is None or _is_too_deep(value):
             return None
         relation_type = _first(value, RELATION_KEYS)
         if relation_type is None:
@@ -248,6 +256,8 @@ def _guess(value: dict[str, Any]) -> str | None:
 def _is_plain(value: dict[str, Any], raw: bytes) -> bool:
     if not raw.startswith(_ENTITY_START) or list(value) != _ENTITY_KEYS or type(value["entityType"]) is not str:
         return False
+    if b"\r" in raw:  # white space in JSON, but the end of a line to some clients
+        return False
     items = value["observations"]
     if type(items) is not list or type(value["name"]) is not str:
         return False
@@ -255,6 +265,10 @@ def _is_plain(value: dict[str, Any], raw: bytes) -> bool:
         if type(item) is not str:
             return False
     return True
+
+
+def _is_too_deep(value: dict[str, Any]) -> bool:
+    return not _NESTED.isdisjoint(map(type, value.values())) and _depth(value) > _DEEPEST
 
 
 def _depth(value: Any) -> int:
@@ -270,6 +284,14 @@ def _first(value: dict[str, Any], keys: Sequence[str]) -> str | None:
     for key in keys:
         if key in value and (word := _word(value[key])) is not None:
             return word
+    return None
+
+
+def first_key(value: dict[str, Any], keys: Sequence[str]) -> str | None:
+    """Under which of these keys the value holds what they all mean."""
+    for key in keys:
+        if key in value and _word(value[key]) is not None:
+            return key
     return None
 
 
