@@ -14,19 +14,23 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from memory_app.errors import MemoryServerError
 from memory_app.jsonl import from_value, read_line
-from memory_app.records import Line, parse, parse_all, skip_space
+from memory_app.records import Line, encode, parse, parse_all, skip_space
 
 # First lines by which programs know their own memory files; they hold no facts and stay where they are.
 _MARKER: Final = re.compile(rb'\s*\{\s*"_?type"\s*:\s*"_aim"')
 # Our own: written only where nothing but lines of others is left, so that the file is still known as a memory.
 OWN_MARKER: Final = b'{"type":"_memory"}'
 _RECORD_START: Final = re.compile(rb'[\s,\xef\xbb\xbf]*\{\s*"_?type"\s*:\s*"(entity|relation)"')
+_AROUND: Final = b" \t\r,\xef\xbb\xbf"
 _TORN_STARTS: Final = (b'{"type":"entity"', b'{"type":"relation"')
+# The lists of a document, and the kind of record that each holds; under which keys programs wrap a document.
+_PARTS: Final = {"entities": "entity", "relations": "relation"}
+_WRAPPERS: Final = ("graph", "memory")
 _LINES_SHOWN: Final = 5  # line numbers that a notice names before it only counts
 # Lines that are joined before they are written: about a megabyte, so that a save needs no second copy of the file.
 _LINES_A_CHUNK: Final = 8192
@@ -67,14 +71,15 @@ def read(data: bytes, known: Mapping[bytes, Line] | None = None) -> Contents:
     if wide is not None:
         return read(wide)._replace(foreign=True)
     contents = _read_lines(data, known or {})
-    if contents.lines:
+    if contents.lines and not (contents.head and _is_one_value(data)):
         return contents
-    if not data.strip(b" \t\r\n,\xef\xbb\xbf"):
+    if not data.strip(_AROUND + b"\n"):
         return contents
     other = _read_document(data)
-    if other is not None:
+    if other is not None and len(other.lines) >= len(contents.lines):
         return other
-    if any(_is_ours(line) for line in (*contents.head, *contents.tail)) or OWN_MARKER in data:
+    kept = (*contents.head, *contents.tail)
+    if contents.lines or OWN_MARKER in data or any(map(_is_ours, kept)) or (len(kept) == 1 and _is_torn(kept[0])):
         return contents
     raise NotAMemory("it holds something, but no entity and no relation that could be read")
 
@@ -104,6 +109,7 @@ def _read_lines(data: bytes, known: Mapping[bytes, Line]) -> Contents:
     lines: list[Line] = []
     kept_at: list[int] = []
     several_at: list[int] = []
+    divided = False
     for number, raw in enumerate(data.split(b"\n"), 1):
         line = known.get(raw)
         if line is not None:
@@ -115,10 +121,12 @@ def _read_lines(data: bytes, known: Mapping[bytes, Line]) -> Contents:
         for piece in found:
             if not isinstance(piece, bytes):
                 lines.append(piece)
-            elif piece != OWN_MARKER:
-                (tail if lines else head).append(piece)
+            elif piece.strip(_AROUND) == OWN_MARKER:
+                divided = True
+            else:
+                (tail if lines or divided else head).append(piece)
                 kept_at.append(number)
-    if head and head[0].startswith(codecs.BOM_UTF8):
+    while head and head[0].startswith(codecs.BOM_UTF8):
         head[0] = head[0].removeprefix(codecs.BOM_UTF8)
     notices = []
     if kept_at:
@@ -138,37 +146,41 @@ def _notice(numbers: Sequence[int], what: str) -> str:
 
 
 def _is_ours(line: bytes) -> bool:
-    """A known marker, a record that cannot be read, or the torn beginning of one."""
-    stripped = line.strip(b" \t\r,\xef\xbb\xbf")
-    return bool(
-        _MARKER.match(line)
-        or _RECORD_START.match(line)
-        or (len(stripped) > len(b'{"type"') and any(start.startswith(stripped) for start in _TORN_STARTS))
-    )
+    """A known marker, or a record that cannot be read."""
+    return bool(_MARKER.match(line) or _RECORD_START.match(line))
+
+
+def _is_torn(line: bytes) -> bool:
+    """The beginning of a record."""
+    stripped = line.strip(_AROUND)
+    return len(stripped) > len(b'{"type"') and any(start.startswith(stripped) for start in _TORN_STARTS)
+
+
+def _is_one_value(data: bytes) -> bool:
+    """Whether the file as a whole is one JSON array or object, although some of its lines read as records."""
+    try:
+        return isinstance(parse_all(data.decode().lstrip("\ufeff")), dict | list)
+    except ValueError:
+        return False
 
 
 def _read_document(data: bytes) -> Contents | None:
     """The records of a file that is one JSON document, an array, or objects over several lines. None if it is none."""
     try:
-        text = data.decode().lstrip("\ufeff")
-        values = list(_values(text))
-    except ValueError:
+        values = list(_values(data.decode().lstrip("\ufeff")))
+        pieces = [piece for value in values for piece in _expand(value)]
+    except (ValueError, RecursionError):
         return None
-    pieces: list[Line | bytes] = []
-    is_memory = False
-    for value in values:
-        found = list(_expand(value))
-        is_memory = is_memory or value in ({}, []) or _is_document(value)
-        pieces += [from_value(item, kind) for item, kind in found]
     lines = tuple(piece for piece in pieces if not isinstance(piece, bytes))
-    if not lines and (pieces or not is_memory):
+    if not lines and not all(map(_is_empty, values)):
         return None
     kept = tuple(piece for piece in pieces if isinstance(piece, bytes))
-    empty = not pieces and all(value in ({}, []) for value in values)
+    if not pieces and all(value in ({}, []) for value in values):
+        return Contents((), (), (), False, ())
     notice = f"it is not in lines; {len(lines)} records were read from its other shape"
     if kept:
         notice += f", {len(kept)} items are no records and are kept"
-    return Contents((), lines, kept, not empty, () if empty else (notice,))
+    return Contents((), lines, kept, True, (notice,))
 
 
 def _values(text: str) -> Iterator[Any]:
@@ -188,25 +200,55 @@ def _values(text: str) -> Iterator[Any]:
 
 
 def _is_document(value: Any) -> bool:
-    return isinstance(value, dict) and any(isinstance(value.get(key), list | dict) for key in ("entities", "relations"))
+    return isinstance(value, dict) and any(isinstance(value.get(key), list | dict) for key in _PARTS)
 
 
-def _expand(value: Any) -> Iterator[tuple[Any, str | None]]:
-    """The would-be records of a value, each with the kind that its place gives it."""
+def _inside(value: Any) -> str | None:
+    """The key of a wrapper under which the document is."""
+    if not isinstance(value, dict) or _is_document(value):
+        return None
+    return next((key for key in _WRAPPERS if _is_document(value.get(key))), None)
+
+
+def _is_empty(value: Any) -> bool:
+    """A document of our kind without one item. One with other keys has to have both lists, to be known as ours."""
+    if value in ({}, []):
+        return True
+    inside = _inside(value)
+    if inside is not None:
+        return len(value) == 1 and _is_empty(value[inside])
+    return _is_document(value) and not any(value.get(key) for key in _PARTS) and (
+        all(key in value for key in _PARTS) or len(value) == 1
+    )
+
+
+def _expand(value: Any) -> Iterator[Line | bytes]:
+    """The records of a value, and what it holds beside them."""
+    inside = _inside(value)
     if isinstance(value, list):
         for item in value:
-            yield from _expand(item) if isinstance(item, list) or _is_document(item) else [(item, None)]
+            yield from _expand(item) if isinstance(item, list) or _is_document(item) else (from_value(item, None),)
+    elif inside is not None:
+        yield from _expand(value[inside])
+        yield from _rest(value, (inside,))
     elif _is_document(value):
-        for key, kind in (("entities", "entity"), ("relations", "relation")):
+        for key, kind in _PARTS.items():
             items = value.get(key)
             if isinstance(items, dict):
                 items = [{"name": name} | item if isinstance(item, dict) else item for name, item in items.items()]
-            for item in items or ():
-                yield item, kind
-    elif isinstance(value, dict) and _is_document(value.get("graph", value.get("memory"))):
-        yield from _expand(value.get("graph", value.get("memory")))
+            elif not isinstance(items, list):
+                items = [] if items is None else [items]
+            for item in items:
+                yield from_value(item, kind)
+        yield from _rest(value, _PARTS)
     elif value:
-        yield value, None
+        yield from_value(value, None)
+
+
+def _rest(value: dict[str, Any], taken: Collection[str]) -> Iterator[bytes]:
+    rest = {key: item for key, item in value.items() if key not in taken}
+    if rest:
+        yield encode(rest)
 
 
 def chunks(head: Sequence[bytes], lines: Iterable[Line], tail: Sequence[bytes]) -> Iterator[bytes]:

@@ -112,7 +112,10 @@ def test_a_name_may_hold_what_other_programs_take_for_a_line_end(separator: str)
             '{"type":"entity","name":"A","observ\\u0061tions":["x"]}',
             '{"type":"entity","name":"A","observ\\u0061tions":["x","n"]}',
         ),
-        ('{"type":"entity","name":"A}","observations":[" ]"]}', '{"type":"entity","name":"A}","observations":[" ]","n"]}'),
+        (
+            '{"type":"entity","name":"A}","observations":[" ]"]}',
+            '{"type":"entity","name":"A}","observations":[" ]","n"]}',
+        ),
     ],
 )
 def test_adding_splices_the_new_items_and_nothing_else(before: str, after: str) -> None:
