@@ -82,6 +82,9 @@ def read_arguments(arguments: Sequence[str]) -> Asked:
 
 
 def _serve(asked: Asked) -> int:
+    from memory_app.pipes import fill_standard
+
+    fill_standard()
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK"):
         if hasattr(signal, name):  # until the server is up there is nothing to finish; Python would print a traceback
             signal.signal(getattr(signal, name), lambda *_: os._exit(0))

@@ -6,7 +6,7 @@ a test compares the two. Protocol checks stay the SDK's own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
@@ -21,7 +21,7 @@ from memory_app.serve import RESOURCE_TYPE, RESOURCE_URI, call_tool, read_resour
 from memory_app.service import Service
 from memory_app.tools import Answer
 
-_UNREAD: Final = 64 << 20  # bytes: before another large answer is made, the client has to take what it asked for
+_UNREAD: Final = 64 << 20  # bytes: beyond this no answer is made before the client took some of what it asked for
 
 
 class Finishing:
@@ -29,7 +29,7 @@ class Finishing:
 
     def __init__(self, server: Server[Any], service: Service, output: Output) -> None:
         self._service = service
-        self._output = output
+        service.room = lambda: output.room(_UNREAD)
         self._greeted = False  # requests before `initialize` are the SDK's to refuse
         self._stamp = b',"_meta":' + to_json({SERVER_INFO_META_KEY: server.server_info_stamp})
 
@@ -39,34 +39,29 @@ class Finishing:
             result = await call_next(ctx)
             self._greeted = self._greeted or ctx.method in ("initialize", "notifications/initialized")
             return result
+        if ctx.method not in ("tools/call", "resources/read"):
+            return await call_next(ctx)
+        params = ctx.params or {}
+        if not _plain_call(params):
+            methods.validate_client_request(ctx.method, ctx.protocol_version, params)
         if ctx.method == "tools/call":
-            methods.validate_client_request(ctx.method, ctx.protocol_version, ctx.params)
-            params = ctx.params or {}
-            await self._output.room(_UNREAD)
+            name, arguments = params["name"], params.get("arguments")
             return finished(
-                await call_tool(
-                    self._service,
-                    params["name"],
-                    params.get("arguments"),
-                    lambda answer: tool_result(answer, modern, self._stamp),
-                )
+                await call_tool(self._service, name, arguments, lambda a: tool_result(a, modern, self._stamp))
             )
-        if ctx.method == "resources/read":
-            methods.validate_client_request(ctx.method, ctx.protocol_version, ctx.params)
-            await self._output.room(_UNREAD)
-            uri = (ctx.params or {})["uri"]
-            content = lambda text: resource_result(text, modern, self._stamp)
-            return finished(await read_resource(self._service, ctx, uri, content))
-        return await call_next(ctx)
+        uri = params["uri"]
+        return finished(await read_resource(self._service, ctx, uri, lambda j: resource_result(j, modern, self._stamp)))
+
+
+def _plain_call(params: Mapping[str, Any]) -> bool:
+    """Whether these are the params of a tools/call that can be nothing but valid: most calls are."""
+    return len(params) == 2 and type(params.get("name")) is str and type(params.get("arguments")) is dict
 
 
 def tool_result(answer: Answer, modern: bool, stamp: bytes) -> Sequence[bytes]:
     """The JSON of a CallToolResult, in chunks; large parts are not copied."""
     structured = answer.structured
-    if answer.text is None:
-        first = _quoted(structured or b"{}")
-    else:
-        first = [_text(answer.text)]
+    first = _quoted(structured or b"{}") if answer.text is None else [_text(answer.text)]
     chunks = [b'{"content":[{"text":', *first, b',"type":"text"}']
     chunks += [b',{"text":%s,"type":"text"}' % _text(text) for text in answer.more]
     chunks.append(b'],"isError":true' if answer.is_error else b'],"isError":false')

@@ -1,8 +1,9 @@
 """JSON-RPC lines to the SDK's messages and back.
 
 Rules:
-- What is no JSON is `Malformed` with -32700, what is no JSON-RPC message with -32600, with the request's id where that is
-  known. What is odd but understood is taken: deep nesting, lone surrogates, broken UTF-8, a byte order mark, CR LF.
+- What is no JSON is a `Malformed` with -32700, what is no JSON-RPC message one with -32600, with the request's id
+  where that is known. What is odd but understood is taken: deep nesting, lone surrogates, broken UTF-8, a byte order
+  mark, CR LF.
 - One message is one line, ended by one `\n`, in UTF-8. A lone surrogate, in a request or in a result, is U+FFFD.
 - A result that is `finished` goes out as the bytes that it is, spliced into the envelope.
 To be used on the event loop's thread only: the SDK's models are not safe to build elsewhere.
@@ -27,6 +28,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 
 LINE_LIMIT: Final = 256 << 20  # bytes: what a tool may answer at most; npm's runtime gives up near 512 MiB
+_MOST_DIGITS: Final = 4000  # Python refuses to convert 4,300 and more
 _FINISHED: Final = "\0finished"  # a key that no result of the protocol has
 
 
@@ -88,7 +90,10 @@ class Lines:
 
 
 def parse(line: bytes | None) -> JSONRPCMessage | None:
-    """The message on one line; None if it holds none (a blank line, a response that nobody can use). `Malformed`."""
+    """The message on one line, None if it holds none (a blank line, a response that nobody can use).
+
+    Raises `Malformed`.
+    """
     if line is None:
         raise Malformed(INVALID_REQUEST, f"Invalid Request: a line may be {LINE_LIMIT >> 20} MiB long at most")
     if not line.strip():
@@ -104,7 +109,7 @@ def _parse_oddities(line: bytes) -> object:
     """Parse what pydantic's parser refuses but is understood: lone surrogates, deep nesting, broken UTF-8, a BOM."""
     try:
         text = line.decode("utf-8", "replace").lstrip("\ufeff")
-        value = json.loads(text, parse_constant=_no_constant)
+        value = json.loads(text, parse_constant=_no_constant, parse_int=_int)
         return json.loads(without_surrogates(json.dumps(value, ensure_ascii=False)))
     except RecursionError:
         raise Malformed(PARSE_ERROR, "Parse error: nested too deeply") from None
@@ -114,6 +119,12 @@ def _parse_oddities(line: bytes) -> object:
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
+
+
+def _int(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError("a number is too long")
+    return int(digits)
 
 
 def without_surrogates(text: str) -> str:

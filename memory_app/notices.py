@@ -1,6 +1,6 @@
 """Lines on stderr for the person who runs the server: short, and without anything that the memory holds.
 
-There is an end to them, since a client that never reads our stderr would otherwise stop the server when the pipe is full.
+There is an end to them: a client that never reads our stderr would otherwise stop the server when the pipe is full.
 """
 
 from __future__ import annotations

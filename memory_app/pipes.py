@@ -5,8 +5,8 @@ whoever prints to stdout prints to stderr, whoever reads stdin reads nothing. Tw
 
 | | reading | writing |
 |---|---|---|
-| where the loop can watch the descriptor | `add_reader`, one `os.read` per wake-up | pieces that cannot block, then `add_writer` |
-| Windows, and regular files as stdin | one thread that reads | one thread that writes |
+| where the loop can watch | `add_reader`, one `os.read` per wake-up | pieces that cannot block, then `add_writer` |
+| Windows, regular files as stdin | one thread that reads | one thread that writes |
 
 The descriptors stay in blocking mode: that flag belongs to the open pipe or terminal, which the parent shares.
 Everything here is called on the loop's thread. It must not know what the bytes mean.
@@ -33,16 +33,15 @@ _SAFE_PIECE: Final = getattr(select, "PIPE_BUF", 512)  # a pipe that polls writa
 def claim() -> tuple[int, int]:
     """Take stdin and stdout for the protocol; returns private descriptors for them.
 
-    Afterwards descriptor 0 is the null device and 1 is stderr. A closed stdin or stdout counts as the null device:
-    no input, and nobody listens.
+    Afterwards descriptor 0 is the null device and 1 is stderr. Where the process was started without one of them it is
+    as if it were the null device: no input, nobody listens. Its number may stand for some other file and is left alone.
     """
+    source, sink = (_private(number, stream) for number, stream in enumerate((sys.__stdin__, sys.__stdout__)))
     null = os.open(os.devnull, os.O_RDWR)
-    source, sink = _private(0, null), _private(1, null)
-    os.dup2(null, 0, inheritable=False)
-    try:
-        os.dup2(2, 1, inheritable=False)
-    except OSError:  # started without stderr
-        os.dup2(null, 1, inheritable=False)
+    if sys.__stdin__ is not None:
+        os.dup2(null, 0, inheritable=False)
+    if sys.__stdout__ is not None:
+        os.dup2(null if sys.__stderr__ is None else 2, 1, inheritable=False)
     os.close(null)
     if sys.platform == "win32":
         import msvcrt
@@ -52,11 +51,18 @@ def claim() -> tuple[int, int]:
     return source, sink
 
 
-def _private(descriptor: int, fallback: int) -> int:
-    try:
-        return os.dup(descriptor)
-    except OSError:
-        return os.dup(fallback)
+def _private(number: int, stream: object) -> int:
+    return os.open(os.devnull, os.O_RDWR) if stream is None else os.dup(number)
+
+
+def fill_standard() -> None:
+    """Open the null device in place of standard descriptors that are closed, so that no file of ours gets their numbers
+    and with them what is printed. Call it before any file is opened to stay open."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number: this one
 
 
 class Input:
@@ -131,17 +137,20 @@ def _read(source: int) -> bytes:
 class Output(Protocol):
     """Where finished lines go. `put` never blocks and keeps the order; chunks are not copied when they are large.
 
-    `queued` is how many bytes the client has not taken yet. When the client is gone `on_gone` is called once and
-    everything else is dropped silently.
+    `queued` is how many bytes the client has not taken yet, `taken` how many it has. When the client is gone `on_gone`
+    is called once and everything else is dropped silently; `abandon` treats it as gone.
     """
 
     queued: int
+    taken: int
 
     def put(self, chunks: Sequence[bytes]) -> None: ...
 
     async def room(self, below: int) -> None:
-        """Wait until fewer than `below` bytes are queued."""
+        """Wait until fewer than `below` bytes are queued, or the client is gone."""
         ...
+
+    def abandon(self) -> None: ...
 
 
 def open_output(sink: int, on_gone: Callable[[], None]) -> Output:
@@ -154,6 +163,7 @@ class _Waiters:
 
     def __init__(self, on_gone: Callable[[], None]) -> None:
         self.queued = 0
+        self.taken = 0
         self._gone = False
         self._on_gone = on_gone
         self._loop = asyncio.get_running_loop()
@@ -168,16 +178,22 @@ class _Waiters:
             finally:
                 self._waiting.remove(waiter)
 
-    def _taken(self, count: int) -> None:
-        self.queued -= count
+    def _take(self, count: int) -> None:
+        if not self._gone:
+            self.queued -= count
+            self.taken += count
+            self._tell()
+
+    def _tell(self) -> None:
         for below, future in self._waiting:
             if self.queued < below and not future.done():
                 future.set_result(None)
 
-    def _lost(self) -> None:
+    def abandon(self) -> None:
         if not self._gone:
             self._gone = True
-            self._taken(self.queued)
+            self.queued = 0
+            self._tell()
             self._on_gone()
 
 
@@ -216,11 +232,15 @@ class _WatchedOutput(_Waiters):
                 else:
                     self._pending[0] = piece[count:]
         except OSError:
-            self._watch(False)
-            self._pending.clear()
-            return self._lost()
-        self._watch(bool(self._pending))
-        self._taken(written)
+            self.abandon()
+        else:
+            self._watch(bool(self._pending))
+            self._take(written)
+
+    def abandon(self) -> None:
+        self._watch(False)
+        self._pending.clear()
+        super().abandon()
 
     def _watch(self, on: bool) -> None:
         if on and not self._watching:
@@ -262,8 +282,8 @@ class _ThreadedOutput(_Waiters):
                 try:
                     while piece:
                         count = os.write(self._sink, piece)
-                        self._loop.call_soon_threadsafe(self._taken, count)
+                        self._loop.call_soon_threadsafe(self._take, count)
                         piece = piece[count:]
                 except OSError:
-                    self._loop.call_soon_threadsafe(self._lost)
+                    self._loop.call_soon_threadsafe(self.abandon)
                     return

@@ -11,7 +11,7 @@ Knows nothing of the protocol: a front turns `Answer` into its own form.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
@@ -26,7 +26,6 @@ _T = TypeVar("_T")
 
 _GRACE: Final = 1.0  # seconds that a call may still wait for the lock once the end has come
 _CLOSE: Final = 30.0  # seconds for a started save to finish; a disk that needs longer is not coming back
-_LARGE: Final = 1 << 20  # bytes of an answer whose shaping is left to a thread
 _THREADS: Final = 4  # a load, a large answer, a look at the file, one to spare
 
 
@@ -42,6 +41,7 @@ class Service:
         self._waiting: set[Future[Any]] = set()
         self._given_up: set[Future[Any]] = set()
         self._stopping = self._late = False
+        self.room: Callable[[], Awaitable[None]] = _enough  # waits while the client leaves too much unread
         self.updates = Updates(lambda: self._in_thread(store.check))
         loop = asyncio.get_running_loop()
         store.on_save = lambda save: _from_thread(loop, self.updates.saved)
@@ -60,18 +60,19 @@ class Service:
                 graph = await self.graph()
                 if plan.heavy(graph):
                     async with self._large:
+                        await self.room()
                         return await self._in_thread(lambda: shape(plan.run(graph)))
+                await self.room()
                 answer = plan.run(graph)
         except (GraphError, StoreError) as error:
             answer = Answer(None, str(error), (), is_error=True)
-        if answer.structured is not None and len(answer.structured) > _LARGE:
-            return await self._in_thread(lambda: shape(answer))
         return shape(answer)
 
     async def resource(self, shape: Callable[[bytes], _T]) -> _T:
         """The whole graph as JSON, in the form that the front wants; `shape` runs in a thread. Raises `StoreError`."""
         graph = await self.graph()
         async with self._large:
+            await self.room()
             return await self._in_thread(lambda: shape(tools.graph_json(graph)))
 
     async def graph(self) -> Graph:
@@ -142,6 +143,10 @@ class Service:
         await asyncio.wait([closing], timeout=_CLOSE)
         self._threads.shutdown(wait=False)
         return not self._jobs
+
+
+async def _enough() -> None:
+    return None
 
 
 def _from_thread(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:

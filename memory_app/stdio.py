@@ -1,8 +1,8 @@
 """One client over stdin and stdout: from the claimed pipes to the exit status.
 
 The end comes by end of input, by a signal, or because the client no longer listens; it is always the same end: no more
-input is taken, what is in flight is answered (see `Service.stop`), the store is closed, the output is flushed for as long
-as the client takes it. Nothing can make it hang: every wait has a bound.
+input is taken, what is in flight is answered (see `Service.stop`), the store is closed, and output goes on as long as
+the client takes it. Nothing can make it hang: every wait has a bound.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any, Final
 from memory_app import quickstart
 from memory_app.finish import Finishing
 from memory_app.notices import Notices
+from memory_app.pipes import Output
 from memory_app.serve import build_server
 from memory_app.service import Service
 from memory_app.store import Store
@@ -46,7 +47,13 @@ async def _serve(path: str, report: Notices) -> bool:
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(lambda _, context: report(f"{type(context.get('exception')).__name__} in a task"))
     service = Service(Store(path, report))
-    wire = Wire(service.stop, patience=_PATIENCE)
+    ending: list[asyncio.Task[None]] = []
+
+    def end() -> None:
+        service.stop()
+        ending.append(loop.create_task(_expect_a_reader(wire.output)))
+
+    wire = Wire(end, patience=_PATIENCE)
     _on_signals(loop, wire.stop)
     server = build_server(service, report)
     if quickstart.is_carried():
@@ -56,17 +63,17 @@ async def _serve(path: str, report: Notices) -> bool:
         await server.run(wire.reader, wire.writer, server.create_initialization_options())
     finally:
         clean = await service.close()
-        await _flush(wire)
+        await wire.output.room(1)  # `_expect_a_reader` sees to it that this ends
     return clean
 
 
-async def _flush(wire: Wire) -> None:
-    queued = -1
-    while wire.output.queued and wire.output.queued != queued:
-        queued = wire.output.queued
-        flushed = asyncio.ensure_future(wire.output.room(1))
-        await asyncio.wait([flushed], timeout=_NOT_READING)
-        flushed.cancel()
+async def _expect_a_reader(output: Output) -> None:
+    """Abandon the output once the client takes nothing of what is queued for it."""
+    while True:
+        queued, taken = output.queued, output.taken
+        await asyncio.sleep(_NOT_READING)
+        if queued and output.queued and output.taken == taken:
+            output.abandon()
 
 
 def _on_signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> None:

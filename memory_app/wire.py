@@ -72,13 +72,14 @@ class Wire:
     def _take(self, data: bytes) -> None:
         lines = self._lines.feed(data) if data else [self._lines.end()]  # the last line may lack its line end
         self._arrived.extend(lines)
-        self._arrived_size += len(data)
+        if lines:
+            self._arrived_size += len(data)
         if not data:
             self._end()
         elif not self._paused and (self._arrived_size > _READ_AHEAD or self.output.queued > _UNREAD_LIMIT):
             self._paused = True
             self._input.pause()
-        if lines:
+        if lines or self._paused:
             self._nudge()
 
     def _nudge(self) -> None:
@@ -92,6 +93,7 @@ class Wire:
                 message = self._read(self._arrived.popleft())
                 if message is not None:
                     return message
+            self._arrived_size = 0
             if self._ended and not self._in_flight:
                 return None
             if self._paused and self._going_on is None:
@@ -104,7 +106,6 @@ class Wire:
 
     async def _go_on_reading(self) -> None:
         await self.output.room(_UNREAD_LIMIT)
-        self._arrived_size = 0
         self._paused, self._going_on = False, None
         self._input.resume()
 

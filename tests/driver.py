@@ -92,7 +92,8 @@ class Driver:
 
     def _read_stdout(self) -> None:
         self._reading.wait()
-        assert self.process.stdout is not None
+        if self.process.stdout is None or self.process.stdout.closed:
+            return
         pending: list[bytes] = []
         while piece := self.process.stdout.read(1 << 20):
             *ended, rest = piece.split(b"\n")
