@@ -1,0 +1,95 @@
+"""`make startup`: writes startup.txt, the modules that the first start compiles: those that serving loads.
+
+Rules: found by running the archive, one session in each era with every request that loads something, and written down,
+so that the archive does not depend on who builds it. A test says when the list has fallen behind.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from build import inputs
+
+LIST: Final = inputs.ROOT / "build" / "startup.txt"
+_ENTITY: Final = {"entities": [{"name": "Ada", "entityType": "person", "observations": ["wrote notes"]}]}
+_REQUESTS: Final = (
+    ("tools/list", {}),
+    ("tools/call", {"name": "create_entities", "arguments": _ENTITY}),
+    ("tools/call", {"name": "read_graph", "arguments": {}}),
+    ("tools/call", {"name": "search_nodes", "arguments": {"query": "café"}}),
+    ("tools/call", {"name": "create_entities", "arguments": {"entities": 1}}),
+    ("tools/call", {"name": "none", "arguments": {}}),
+    ("resources/list", {}),
+    ("resources/read", {"uri": "memory://knowledge-graph"}),
+    ("none", {}),
+)
+# Runs an archive and then tells which modules are loaded. (`-X importtime` would not show those of importlib.)
+_TELL: Final = """
+import runpy, sys
+told, sys.argv[:] = sys.argv[1], sys.argv[2:]
+try:
+    runpy.run_path(sys.argv[0], run_name="__main__")
+finally:
+    with open(told, "w") as file:
+        file.write("\\n".join(sys.modules))
+"""
+
+
+def loaded(archive: Path) -> set[str]:
+    """All modules that serving one client in each era loads, those of the standard library too."""
+    found: set[str] = set()
+    for messages in (_handshake_era(), _envelope_era()):
+        with tempfile.TemporaryDirectory() as folder:
+            told = Path(folder, "modules")
+            command = [sys.executable, "-c", _TELL, str(told), str(archive), "--file", str(Path(folder, "memory.jsonl"))]
+            lines = "".join(json.dumps(message) + "\n" for message in messages)
+            done = subprocess.run(command, input=lines, capture_output=True, text=True, timeout=60, check=True)
+            found |= set(told.read_text("utf-8").split())
+        if done.stdout.count('"result"') < len(_REQUESTS) - 2:
+            raise RuntimeError("the server did not answer: " + done.stdout[-1000:])
+    return found
+
+
+def _handshake_era() -> Iterable[dict[str, object]]:
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "startup", "version": "1"}}
+    yield {"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": hello}
+    yield {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    subscribe = ("resources/subscribe", {"uri": "memory://knowledge-graph"})
+    for number, (method, params) in enumerate((subscribe, *_REQUESTS)):
+        yield {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+
+
+def _envelope_era() -> Iterable[dict[str, object]]:
+    prefix = "io.modelcontextprotocol/"
+    meta = {
+        prefix + "protocolVersion": "2026-07-28",
+        prefix + "clientInfo": {"name": "startup", "version": "1"},
+        prefix + "clientCapabilities": {},
+    }
+    listen = {"notifications": {"resourceSubscriptions": ["memory://knowledge-graph"]}}
+    for number, (method, params) in enumerate((("subscriptions/listen", listen), ("server/discover", {}), *_REQUESTS)):
+        yield {"jsonrpc": "2.0", "id": number, "method": method, "params": {**params, "_meta": meta}}
+
+
+def ours(names: Iterable[str]) -> list[str]:
+    """Of these modules, those that the archive carries and that are not the program's own, which is all compiled."""
+    from build import platforms, stage
+
+    files = stage.stage([platforms.host().name]).pure  # pydantic_core's own modules come with its compiled part
+    carried = {path.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for path in files}
+    return sorted(name for name in set(names) & carried if not name.startswith("memory_app"))
+
+
+def main(archive: Path) -> int:
+    LIST.write_text("".join(name + "\n" for name in ours(loaded(archive))), "ascii")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))
