@@ -23,6 +23,7 @@ from pydantic_core import from_json
 
 from memory_app import __version__, tools
 from memory_app.errors import GraphError, StoreError
+from memory_app.guidance import Guidance
 from memory_app.schemas import INSTRUCTIONS, TOOLS
 from memory_app.service import Service
 from memory_app.tools import Answer
@@ -43,7 +44,7 @@ def build_server(
     service: Service, report: Callable[[str], None], connection: Callable[[Context], Hashable] = lambda ctx: None
 ) -> Server[Any]:
     """The server, to be run by a front. `connection` tells apart the clients of a front that has many."""
-    handlers = _Handlers(service, connection)
+    handlers, guidance = _Handlers(service, connection), Guidance(service)
     server: Server[Any] = Server(
         NAME,
         version=__version__,
@@ -52,10 +53,14 @@ def build_server(
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
         on_list_resources=handlers.list_resources,
+        on_list_resource_templates=handlers.list_resource_templates,
         on_read_resource=handlers.read_resource,
         on_subscribe_resource=handlers.subscribe,
         on_unsubscribe_resource=handlers.unsubscribe,
         on_subscriptions_listen=handlers.listen,
+        on_list_prompts=guidance.list_prompts,
+        on_get_prompt=guidance.get_prompt,
+        on_completion=guidance.complete,
     )
 
     async def discover(ctx: Context, params: t.RequestParams) -> t.DiscoverResult:
@@ -120,6 +125,10 @@ class _Handlers:
             mime_type=RESOURCE_TYPE,
         )
         return t.ListResourcesResult(resources=[graph])
+
+    async def list_resource_templates(self, ctx: Context, params: object) -> t.ListResourceTemplatesResult:
+        """There are none; clients ask wherever there are resources, and some take an error for a broken server."""
+        return t.ListResourceTemplatesResult(resource_templates=[])
 
     async def read_resource(self, ctx: Context, params: t.ReadResourceRequestParams) -> t.ReadResourceResult:
         text = await read_resource(self._service, ctx, str(params.uri), lambda content: content.decode())

@@ -26,6 +26,7 @@ _T = TypeVar("_T")
 
 _GRACE: Final = 1.0  # seconds that a call may still wait for the lock once the end has come
 _CLOSE: Final = 30.0  # seconds for a started save to finish; a disk that needs longer is not coming back
+_LARGE: Final = 1000  # entities: a millisecond or so for each pass over all of them
 _THREADS: Final = 4  # a load, a large answer, a look at the file, one to spare
 
 
@@ -74,6 +75,14 @@ class Service:
         async with self._large:
             await self.room()
             return await self._in_thread(lambda: shape(tools.graph_json(graph)))
+
+    async def look(self, at: Callable[[Graph], _T]) -> _T:
+        """What `at` makes of the graph; a large one is looked at in a thread. Raises `StoreError`."""
+        graph = await self.graph()
+        if len(graph.entities) < _LARGE:
+            return at(graph)
+        async with self._large:
+            return await self._in_thread(lambda: at(graph))
 
     async def graph(self) -> Graph:
         """The graph as the file has it now, or had it at some time since the call. Raises `StoreError`."""
