@@ -1,0 +1,205 @@
+"""`make bench`: every cost of this program beside the npm server's, in turn, several rounds, over real stdio.
+
+Prints the tables, and writes `results.md`, `growth.svg` and the marked region of the README. A look (--quick, or other
+sizes) only prints.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+from tests.bench import cases, servers
+from tests.bench.cases import BURST, PROCESSES, Figures
+from tests.bench.client import Server
+from tests.bench.plot import Panel, draw
+from tests.bench.report import Row, marked, table
+
+_HERE: Final = Path(__file__).parent
+_SIZES: Final = (10, 1_000, 10_000, 100_000, 1_000_000)
+_OURS_ALONE: Final = 1_000_000  # entities: the npm server would need more memory than most machines have
+_WHOLE: Final = 100_000  # entities up to which the whole graph fits into one answer
+_LARGE: Final = 10_000  # entities from which on a figure is a matter of the graph's size
+
+# What is compared with the npm server: the figure's name in `cases`, words for it, the ratio wanted at each size.
+_WANTED: Final[Sequence[tuple[str, str, Mapping[int, float]]]] = (
+    ("start", "start to first answer", {10: 1.5}),
+    ("start, tool", "start to the first tool's answer", {}),
+    ("open", "open_nodes, one name", {10: 0.8, 10_000: 0.03, 100_000: 0.005}),
+    ("search, rare", "search_nodes, one hit", {10_000: 0.15, 100_000: 0.1}),
+    ("search, none", "search_nodes, no hit", {10_000: 0.15, 100_000: 0.1}),
+    ("read", "read_graph", {10: 0.8, 10_000: 0.3}),
+    ("add", "add_observations", {10: 0.8, 1_000: 0.5, 10_000: 0.25, 100_000: 0.2}),
+    ("create", "create_entities", {10: 0.8, 1_000: 0.5, 10_000: 0.25, 100_000: 0.2}),
+    ("delete", "delete_entities", {10: 0.8, 1_000: 0.5, 10_000: 0.25, 100_000: 0.2}),
+    ("saves", f"saves for {BURST} writes sent at once", {10: 3 / BURST}),
+    ("peak", "peak memory of the session", {10_000: 0.6, 100_000: 0.5}),
+    ("first call", "the first call, which loads", {}),
+    ("first search", "the first search", {}),
+)
+_UNITS: Final = {"saves": "count", "peak": "memory"}
+_PANELS: Final = (
+    ("add", "A write"),
+    ("search, none", "A search"),
+    ("open", "Opening one entity"),
+    ("read", "Reading the whole graph"),
+)
+
+
+class Bench:
+    """Runs cases round by round; `figures[size, rival, name]` has one figure for each round."""
+
+    def __init__(self, folder: Path, rounds: int) -> None:
+        self._folder = folder
+        self._rounds = rounds
+        self.figures: dict[tuple[int, str, str], list[float]] = defaultdict(list)
+
+    def run(self, size: int, rivals: Mapping[str, Callable[[Path], Figures]], rounds: int | None = None) -> None:
+        """Each rival once a round, on a fresh memory; in every other round in the opposite order."""
+        names = list(rivals)
+        for number in range(rounds or self._rounds):
+            for name in names if number % 2 == 0 else reversed(names):
+                began = time.perf_counter()
+                found = rivals[name](cases.copy(size, self._folder))
+                for key, value in found.items():
+                    self.figures[size, name, key].append(value)
+                print(f"{size:,} {name} {'/'.join(found)}: {time.perf_counter() - began:.1f} s", file=sys.stderr)
+
+    def against_npm(self, sizes: Sequence[int]) -> list[Row]:
+        return [
+            Row(words, size, ours, self.figures.get((size, "npm", name), ()), wanted.get(size), unit)
+            for name, words, wanted in _WANTED
+            for size in sizes
+            for unit in [_UNITS.get(name, "time")]
+            if (ours := self.figures.get((size, "ours", name)))
+        ]
+
+    def against_the_limit(self, sizes: Sequence[int]) -> list[Row]:
+        pick = self.figures
+        rows = []
+        for size in sizes:
+            if size >= _LARGE:
+                beside = "add_observations, beside writing, syncing and renaming the same bytes"
+                rows.append(Row(beside, size, pick[size, "ours", "add"], pick[size, "raw", "raw"], 2.0))
+        for size in sizes:
+            if (size, "ours", "load") in pick:
+                beside = "reload after another process's change of one line, beside the first load"
+                rows.append(Row(beside, size, pick[size, "ours", "reload"], pick[size, "ours", "load"], 0.25))
+        beside = f"a write, {PROCESSES} processes at once, beside the same with waits of 10 to 20 ms for the lock"
+        return [*rows, Row(beside, 10, pick[10, "ours", "crowd"], pick[10, "waits", "crowd"], 1 / 3)]
+
+    def plot(self, sizes: Sequence[int], caption: str) -> str:
+        panels = []
+        for name, title in _PANELS:
+            rivals = [("memory-server", "ours", name), ("npm", "npm", name)]
+            rivals += [("write + fsync + rename", "raw", "raw")] if name == "add" else []
+            lines = {
+                label: [(size, median(found)) for size in sizes if (found := self.figures.get((size, rival, key)))]
+                for label, rival, key in rivals
+            }
+            panels.append(Panel(title, lines))
+        return draw(panels, caption)
+
+
+def main() -> int:
+    options = _options()
+    ours = servers.source() if options.source else servers.archive()
+    npm = servers.npm()
+    began = time.time()
+    servers.CACHE.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=servers.CACHE) as folder:
+        bench = Bench(Path(folder), options.rounds)
+        _measure(bench, ours, npm, options.sizes)
+    done = f"{time.strftime('%Y-%m-%d', time.gmtime(began))}, {options.rounds} rounds in turn"
+    compared = f"memory-server {ours.version}, npm {servers.NPM_PACKAGE} {npm.version}"
+    first, second = bench.against_npm(options.sizes), bench.against_the_limit(options.sizes)
+    text = _text(bench, first, second, f"{compared}. {_machine()}. {done}, {(time.time() - began) / 60:.0f} minutes.")
+    print(text)
+    if options.sizes == _SIZES and not options.quick:
+        (_HERE / "results.md").write_text(text, "utf-8")
+        (_HERE / "growth.svg").write_text(bench.plot(options.sizes, f"{compared}. {done}."), "utf-8")
+        readme = servers.ROOT / "README.md"
+        short = _short(first, f"{compared}. {_machine()}")
+        readme.write_text(marked(readme.read_text("utf-8"), "bench", short), "utf-8")
+    return 0
+
+
+def _measure(bench: Bench, ours: Server, npm: Server, sizes: Sequence[int]) -> None:
+    rivals = {"ours": ours, "npm": npm}
+    for server in rivals.values():  # unpacked, compiled and in the page cache before anything is timed
+        bench.run(10, {"warm": partial(cases.starts, server, count=2)}, 1)
+    bench.run(10, {name: partial(cases.starts, server, count=3) for name, server in rivals.items()})
+    bench.run(10, {name: partial(cases.burst, server) for name, server in rivals.items()})
+    waits = servers.source("tests.bench.fixed_waits")
+    bench.run(10, {"ours": partial(cases.crowd, servers.source()), "waits": partial(cases.crowd, waits)})
+    for size in sizes:
+        both: dict[str, Callable[[Path], Figures]] = {"raw": partial(cases.raw_save, size=size)}
+        for name, server in rivals.items():
+            if name == "ours" or size < _OURS_ALONE:
+                both[name] = partial(cases.session, server, size=size, whole=size <= _WHOLE)
+        bench.run(size, both, 1 if size >= _OURS_ALONE else None)
+        if _LARGE <= size < _OURS_ALONE:
+            bench.run(size, {"ours": partial(cases.reload, ours, size=size)})
+
+
+def _text(bench: Bench, first: Sequence[Row], second: Sequence[Row], compared: str) -> str:
+    stored = bench.figures[10, "npm", "stored"]
+    return f"""# Measured
+
+{compared}
+
+A graph of n entities has n relations and three observations for each entity. Each server is a process of its own on its
+own copy of the file and is asked over its stdin and stdout, one call at a time. A figure is the median of all rounds, a
+ratio the median of the rounds' own ratios; lower is better in every row. We sync every write to the disk before we
+answer, the npm server syncs none. Of {BURST} writes sent at once the npm server's file holds {median(stored):.0f}
+afterwards, ours all.
+
+{table(first, "npm")}
+Not beside the npm server, but beside what the work needs at least:
+
+{table(second, "compared with")}
+![Cost and size of the graph](growth.svg)
+"""
+
+
+def _short(rows: Sequence[Row], compared: str) -> str:
+    shown = [row for row in rows if row.target is not None]
+    return f"""
+{table(shown, "npm server", short=True)}
+![Cost and size of the graph](tests/bench/growth.svg)
+
+Lower is better. {compared}. Medians, measured in turn by `make bench`; [all rows](tests/bench/results.md) with their
+spread. Every write of ours is synced to the disk before it is answered, of the npm server's none.
+
+"""
+
+
+def _machine() -> str:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 30 if hasattr(os, "sysconf") else 0
+    return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {memory} GiB"
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="up to 10,000 entities, 2 rounds, nothing is written")
+    parser.add_argument("--rounds", type=int, default=0, help="how often each is measured (default: 5)")
+    parser.add_argument("--sizes", type=int, nargs="+", default=None, help=f"numbers of entities (default: {_SIZES})")
+    parser.add_argument("--source", action="store_true", help="measure the source in place of the archive")
+    options = parser.parse_args()
+    options.rounds = options.rounds or (2 if options.quick else 5)
+    options.sizes = tuple(options.sizes or (_SIZES[:3] if options.quick else _SIZES))
+    return options
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,162 @@
+"""What is measured, and how: each function runs servers on fresh copies of a memory and returns seconds, bytes, counts.
+
+One round of a case is one number, the median over its calls; `run` repeats rounds in turn for what is compared, so that
+what else the machine does falls on both.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+from tests.bench import graphs
+from tests.bench.client import Client, Server
+
+Figures = dict[str, float]
+
+BURST: Final = 40
+PROCESSES: Final = 8
+_WRITES_EACH: Final = 25  # of each of the eight processes: enough that their start and end hardly count
+_URI: Final = "memory://knowledge-graph"
+
+
+def calls(size: int) -> int:
+    """How often a call is repeated in a round: small ones, which vary more and cost less, more often."""
+    return {10: 100, 1_000: 30, 10_000: 9}.get(size, 3)
+
+
+def starts(server: Server, memory: Path, count: int) -> Figures:
+    """From the start of the process to its first answer, and to the first answer of a tool."""
+    first, tool = [], []
+    for _ in range(count):
+        began = time.perf_counter()
+        with Client(server, memory) as client:
+            first.append(client.started)
+            client.timed("open_nodes", {"names": [graphs.name(1)]})
+            tool.append(time.perf_counter() - began)
+    return {"start": median(first), "start, tool": median(tool)}
+
+
+def session(server: Server, memory: Path, size: int, *, whole: bool) -> Figures:
+    """One client's session: every kind of call on a graph of `size`; `whole` reads all of it as well."""
+    found: Figures = {}
+    count = calls(size)
+
+    def measure(label: str, tool: str, arguments: Callable[[int], Mapping[str, Any]], times: int = count) -> None:
+        found[label] = median(client.timed(tool, arguments(number)) for number in range(times))
+
+    with Client(server, memory) as client:
+        measure("first call", "open_nodes", lambda n: {"names": [graphs.name(1)]}, 1)
+        measure("open", "open_nodes", lambda n: {"names": [graphs.name(n * 7 % size)]})
+        measure("first search", "search_nodes", lambda n: {"query": graphs.RARE}, 1)
+        measure("search, rare", "search_nodes", lambda n: {"query": graphs.RARE})
+        measure("search, none", "search_nodes", lambda n: {"query": graphs.NOWHERE})
+        measure("add", "add_observations", lambda n: {"observations": [_addition(n * 7 % size, f"Added {n}")]})
+        measure("create", "create_entities", lambda n: {"entities": [_entity(n)]})
+        measure("delete", "delete_entities", lambda n: {"entityNames": [_entity(n)["name"]]})
+        if whole:
+            measure("read", "read_graph", lambda n: {})
+        found["peak"] = client.peak() if Path("/proc/self/status").exists() else 0.0
+    return found
+
+
+def reload(server: Server, memory: Path, size: int) -> Figures:
+    """The first load, and the next after another process has changed one line in the middle of the file."""
+    again = []
+    question = {"names": [graphs.name(1)]}
+    with Client(server, memory) as client:
+        first = client.timed("open_nodes", question)
+        for number in range(calls(size)):
+            lines = memory.read_bytes().split(b"\n")
+            lines[size // 2] = lines[size // 2].replace(b'"]', b'","Changed %d"]' % number)
+            replace(memory, b"\n".join(lines))
+            again.append(client.timed("open_nodes", question))
+    return {"load": first, "reload": median(again)}
+
+
+def raw_save(memory: Path, size: int) -> Figures:
+    """Writing, syncing and renaming the bytes of the memory, and syncing the folder: what every safe save has to do."""
+    data = memory.read_bytes()
+    return {"raw": median(replace(memory, data) for _ in range(calls(size)))}
+
+
+def replace(memory: Path, data: bytes) -> float:
+    """Put `data` in the place of the file, safely; how long that took."""
+    began = time.perf_counter()
+    beside = memory.with_name(memory.name + ".raw")
+    with beside.open("xb", buffering=0) as file:
+        view = memoryview(data)
+        while view:
+            view = view[file.write(view) :]
+        os.fsync(file.fileno())
+    beside.replace(memory)
+    if os.name != "nt":
+        folder = os.open(memory.parent, os.O_RDONLY)
+        os.fsync(folder)
+        os.close(folder)
+    return time.perf_counter() - began
+
+
+def burst(server: Server, memory: Path) -> Figures:
+    """Writes sent at once: how many saves they took (a subscriber hears of each), how many the file holds."""
+    with Client(server, memory) as client:
+        client.finish(client.send("resources/subscribe", {"uri": _URI}))
+        many = [{"observations": [_addition(number % 10, f"Burst {number}")]} for number in range(BURST)]
+        began = time.perf_counter()
+        client.finish(*client.send_calls("add_observations", many))
+        took = time.perf_counter() - began
+        saves = client.updates
+    return {"saves": saves, "stored": memory.read_bytes().count(b'"Burst '), "burst": took}
+
+
+def crowd(server: Server, memory: Path) -> Figures:
+    """Eight processes that write one after another to one file: seconds for a write, and how many of them it holds."""
+    clients = [Client(server, memory) for _ in range(PROCESSES)]
+    try:
+        left = {client.stdout: (client, _WRITES_EACH) for client in clients}
+        for client in clients:  # one each before the clock runs: the first one starts threads and loads
+            client.timed("add_observations", {"observations": [_addition(0, f"Warm {client.stdout}")]})
+        began = time.perf_counter()
+        waiting = {fd: _write_one(client, 0) for fd, (client, _) in left.items()}
+        while left:
+            for fd in select.select(list(left), [], [])[0]:
+                client, count = left[fd]
+                client.finish(waiting[fd])
+                if count > 1:
+                    left[fd] = (client, count - 1)
+                    waiting[fd] = _write_one(client, count - 1)
+                else:
+                    del left[fd]
+        took = time.perf_counter() - began
+    finally:
+        for client in clients:
+            client.__exit__(None, None, None)
+    total = PROCESSES * _WRITES_EACH
+    return {"crowd": took / total, "kept": memory.read_bytes().count(b'"Crowd ') / total}
+
+
+def copy(size: int, folder: Path) -> Path:
+    """A fresh memory of `size` entities to work on."""
+    original = folder / f"graph-{size}.jsonl"
+    if not original.exists():
+        graphs.write(original, size)
+    return Path(shutil.copyfile(original, folder / "memory.jsonl"))
+
+
+def _write_one(client: Client, number: int) -> int:
+    text = f"Crowd {client.stdout} {number}"
+    return client.send_calls("add_observations", [{"observations": [_addition(number % 10, text)]}])[0]
+
+
+def _addition(entity: int, text: str) -> dict[str, Any]:
+    return {"entityName": graphs.name(entity), "contents": [text]}
+
+
+def _entity(number: int) -> dict[str, Any]:
+    return {"name": f"Created {number}", "entityType": "event", "observations": ["Made by the benchmark"]}
