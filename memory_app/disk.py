@@ -42,6 +42,8 @@ _NO_SUCH_SYNC: Final = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP,
 _NO_SUCH_OWNER: Final = _NO_SUCH_SYNC | {errno.EPERM, errno.EACCES}
 """Giving a file away needs privileges, and a file system that has owners at all."""
 
+_THE_LINK_ITSELF: Final = {"follow_symlinks": False} if getattr(os, "link", None) in os.supports_follow_symlinks else {}
+
 _SHARING: Final = frozenset({5, 32, 33})
 """ERROR_ACCESS_DENIED (also: removal is pending), ERROR_SHARING_VIOLATION, ERROR_LOCK_VIOLATION."""
 
@@ -166,10 +168,7 @@ def rename(source: str, target: str) -> None:
 
 def link(source: str, target: str) -> None:
     """A second name for the source itself, also if that is a symbolic link; FileExistsError if the name is taken."""
-    if os.link in os.supports_follow_symlinks:
-        os.link(source, target, follow_symlinks=False)
-    else:
-        os.link(source, target)
+    os.link(source, target, **_THE_LINK_ITSELF)
 
 
 def remove(path: str) -> None:

@@ -85,9 +85,10 @@ class Held:
             self._file = disk.signature(fd)[:2]
             disk.write_all(fd, [self._data])
         except BaseException:
-            if self._file is None or _file_at(self.path) == self._file:
+            stands = self._file is None or _file_at(self.path) in (None, self._file)
+            disk.close_if_possible(fd)  # first: Windows removes no open file
+            if stands:
                 disk.remove_if_possible(self.path)
-            disk.close_if_possible(fd)
             raise
         if disk.WINDOWS:
             disk.close(fd)
@@ -111,15 +112,30 @@ class Held:
         """Remove the file if it is still ours. Raises no OSError: what stays is cleared by the next taker."""
         if self._process != os.getpid():  # in a fork's child the lock is the parent's, and the descriptor is a copy
             fd, self._fd, self._file = self._fd, None, None
-        else:
-            with self._mutex:
-                fd, self._fd = self._fd, None
-                file, self._file = self._file, None
-            # An inode number is not given out again while its file is open, so there it proves enough.
-            if file is not None and (_file_at(self.path) == file if fd is not None else self._is_at_path(file)):
-                disk.remove_if_possible(self.path)
-        if fd is not None:
-            disk.close_if_possible(fd)
+            if fd is not None:
+                disk.close_if_possible(fd)
+            return
+        with self._mutex:
+            fd, self._fd = self._fd, None
+            file, self._file = self._file, None
+        try:
+            if file is not None:
+                self._remove(file, is_open=fd is not None)
+        except FileNotFoundError:
+            pass
+        except BaseException as error:  # a passing failure must not leave what can be removed
+            with contextlib.suppress(OSError):
+                self._remove(file, is_open=fd is not None)
+            if not isinstance(error, OSError):
+                raise
+        finally:
+            if fd is not None:
+                disk.close_if_possible(fd)
+
+    def _remove(self, file: tuple[int, int] | None, is_open: bool) -> None:
+        """Remove what is at the path if it is this file. While a file is open no other can get its inode number."""
+        if disk.signature_of(disk.lstat(self.path))[:2] == file and (is_open or self._is_at_path(file)):
+            disk.remove(self.path)
 
     def _is_at_path(self, file: tuple[int, int]) -> bool:
         seen = look(self.path)
