@@ -34,7 +34,7 @@ def reload(old: Graph, data: bytes) -> tuple[Graph, shapes.Contents | None]:
     if not raws[-1]:
         raws.pop()
     known = _raws(old)
-    if raws == known:
+    if raws == known and not _is_bare(old):
         return old, None
     try:
         return _patched(old, known, raws), None
@@ -43,7 +43,8 @@ def reload(old: Graph, data: bytes) -> tuple[Graph, shapes.Contents | None]:
         lines.update((line.raw, line) for line in old.relation_lines)
         contents = shapes.read(data, lines)
         graph = Graph.of(contents)
-        same = not contents.foreign and _raws(graph) == known  # only white space around the records is another
+        # Whether only the white space around the records is another.
+        same = not contents.foreign and _raws(graph) == known and graph.head == old.head
         return old if same else graph, contents
 
 
@@ -53,8 +54,13 @@ def _raws(graph: Graph) -> list[bytes]:
     return [*graph.head, *(line.raw for line in entities), *(line.raw for line in relations), *graph.tail]
 
 
+def _is_bare(graph: Graph) -> bool:
+    """Whether a graph is unknown lines alone: the file's own marker tells that it is a memory and parts them."""
+    return bool(graph.head or graph.tail) and not graph.entity_lines.size + graph.relation_lines.size
+
+
 def _patched(old: Graph, known: list[bytes], raws: list[bytes]) -> Graph:
-    if old.repeats:
+    if old.repeats or _is_bare(old):
         raise _Elsewise
     start = _common(known, raws)
     end = _common_end(known, raws, min(len(known), len(raws)) - start)
@@ -138,7 +144,7 @@ def _put(
             touching[name] = tuple(sorted(lines, key=lambda line: line.order))
         else:
             touching.pop(name, None)
-    return old.derived(
+    graph = old.derived(
         entities=by_name,
         touching=touching,
         entity_changes=_changes(entities, new_entities, old.entity_lines.end),
@@ -146,6 +152,9 @@ def _put(
         relation_changes=_changes(relations, new_relations, old.relation_lines.end),
         new_relations=[line for line in new_relations if line.order >= old.relation_lines.end],
     )
+    if _is_bare(graph):
+        raise _Elsewise
+    return graph
 
 
 def _changes(old: Iterable[L], new: Iterable[L], end: int) -> dict[int, L | None]:

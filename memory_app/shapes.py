@@ -69,7 +69,10 @@ def read(data: bytes, known: Mapping[bytes, Line] | None = None) -> Contents:
     """
     wide = _recoded(data)
     if wide is not None:
-        return read(wide)._replace(foreign=True)
+        try:
+            return read(wide)._replace(foreign=True)
+        except NotAMemory:
+            pass  # or lines of ours, of which the first is damaged
     contents = _read_lines(data, known or {})
     if contents.lines and not (contents.head and _is_one_value(data)):
         return contents
@@ -79,7 +82,9 @@ def read(data: bytes, known: Mapping[bytes, Line] | None = None) -> Contents:
     if other is not None and len(other.lines) >= len(contents.lines):
         return other
     kept = (*contents.head, *contents.tail)
-    if contents.lines or OWN_MARKER in data or any(map(_is_ours, kept)) or (len(kept) == 1 and _is_torn(kept[0])):
+    if contents.lines or any(map(_is_ours, kept)) or (len(kept) == 1 and _is_torn(kept[0])):
+        return contents
+    if any(line.strip(_AROUND) == OWN_MARKER for line in data.split(b"\n")):
         return contents
     raise NotAMemory("it holds something, but no entity and no relation that could be read")
 

@@ -99,6 +99,9 @@ UNREADABLE = [
     b"# a comment",
     b"\0\0\0\0",
     b"null",
+    b"{\0\0\0\0\0\0\0",
+    b"\0{torn",
+    b"\xff\xfetorn",
 ]
 
 
@@ -288,10 +291,11 @@ files = st.lists(fragments, max_size=9).map(b"".join) | st.binary(max_size=40)
 
 
 @given(files)
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None)
 @example(b"\xef\xbb\xbf\xef\xbb\xbfjunk\n" + ANN)
 @example(b"\n\xef\xbb\xbfjunk\n" + ANN)
 @example(b"\xef\xbb\xbf\xff\n" + ANN)
+@example(b"\0" + shapes.OWN_MARKER)
 @example(lines(b"junk", shapes.OWN_MARKER, b"junk"))
 def test_any_bytes_are_read_without_a_crash_and_survive_a_write_about_something_else(data: bytes) -> None:
     try:
