@@ -41,18 +41,14 @@ def stage(platforms: list[str]) -> Staged:
     chosen = wheels.locked(platforms)
     for wheel, path in zip(chosen, wheels.fetch(chosen), strict=True):
         for file, content in _files(wheel, path):
-            if wheel.platform == "any" or (wheel.abi != "any" and not _is_native(file) and wheel.name != "pywin32"):
-                target = found.pure  # the same in every build of a package, which `_put` makes sure of
-            else:
+            target = found.pure
+            if wheel.platform != "any":
+                # Of one platform's wheels only the libraries differ; those for Windows have other line ends.
                 groups = found.native.setdefault(wheel.platform, {})
                 target = groups.setdefault(wheel.abi if _is_native(file) else "any", {})
-            _put(target, file, content)
+            if target.setdefault(file, content) != content:
+                raise ValueError(f"two wheels disagree about {file}")
     return found
-
-
-def _put(target: dict[str, bytes], file: str, content: bytes) -> None:
-    if target.setdefault(file, content) != content:
-        raise ValueError(f"two wheels disagree about {file}")
 
 
 def _program() -> Iterator[tuple[str, bytes]]:

@@ -18,7 +18,7 @@ from build import inputs
 
 LIST: Final = inputs.ROOT / "build" / "startup.txt"
 _ENTITY: Final = {"entities": [{"name": "Ada", "entityType": "person", "observations": ["wrote notes"]}]}
-_REQUESTS: Final = (
+_REQUESTS: Final[tuple[tuple[str, dict[str, object]], ...]] = (
     ("tools/list", {}),
     ("tools/call", {"name": "create_entities", "arguments": _ENTITY}),
     ("tools/call", {"name": "read_graph", "arguments": {}}),
@@ -47,7 +47,8 @@ def loaded(archive: Path) -> set[str]:
     for messages in (_handshake_era(), _envelope_era()):
         with tempfile.TemporaryDirectory() as folder:
             told = Path(folder, "modules")
-            command = [sys.executable, "-c", _TELL, str(told), str(archive), "--file", str(Path(folder, "memory.jsonl"))]
+            memory = str(Path(folder, "memory.jsonl"))
+            command = [sys.executable, "-c", _TELL, str(told), str(archive), "--file", memory]
             lines = "".join(json.dumps(message) + "\n" for message in messages)
             done = subprocess.run(command, input=lines, capture_output=True, text=True, timeout=60, check=True)
             found |= set(told.read_text("utf-8").split())
@@ -73,7 +74,8 @@ def _envelope_era() -> Iterable[dict[str, object]]:
         prefix + "clientCapabilities": {},
     }
     listen = {"notifications": {"resourceSubscriptions": ["memory://knowledge-graph"]}}
-    for number, (method, params) in enumerate((("subscriptions/listen", listen), ("server/discover", {}), *_REQUESTS)):
+    first: list[tuple[str, dict[str, object]]] = [("subscriptions/listen", {**listen}), ("server/discover", {})]
+    for number, (method, params) in enumerate((*first, *_REQUESTS)):
         yield {"jsonrpc": "2.0", "id": number, "method": method, "params": {**params, "_meta": meta}}
 
 
