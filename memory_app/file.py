@@ -81,6 +81,7 @@ class MemoryFile:
         self._now = now
         self._leftovers: list[str] = []  # temporary files that could not be removed yet
         self._swept = False
+        self._saved_in = ""  # the folder of the last save
 
     def signature(self) -> Signature | None:
         """The signature of the file that is there now, None for none."""
@@ -149,6 +150,7 @@ class MemoryFile:
             if not lock_held() or self.signature() != old.signature or os.path.realpath(self.path) != target:
                 self._discard(fd, temporary)
                 return None
+            self._saved_in = os.path.dirname(target)
             self._replace(temporary, target, written)
         except BaseException as error:
             self._discard(fd, temporary)
@@ -160,7 +162,7 @@ class MemoryFile:
     def make_durable(self) -> None:
         """Have the last save's name on the medium. StoreError that says the change is stored all the same."""
         try:
-            disk.sync_folder(os.path.dirname(os.path.realpath(self.path)))
+            disk.sync_folder(self._saved_in)
         except OSError as error:
             raise StoreError(
                 f"The change is stored in {self.path}, but its folder could not be synced ({error.strerror or error}): "

@@ -67,6 +67,7 @@ class Store:
         self._snapshot: Snapshot | None = None
         self._written: Graph | None = None  # what the running transaction has stored by now
         self._loading = threading.Lock()  # held while the snapshot is being replaced
+        self._outdated: list[Snapshot] = []  # files to let go of: the last one who closes a file waits for the disk
         self._calls: list[_Call] = []
         self._arrived = threading.Condition()
         self._writer: threading.Thread | None = None
@@ -82,11 +83,14 @@ class Store:
 
     def graph(self) -> Graph:
         """The current graph, loaded if the file has changed, which takes its time. StoreError if it cannot be had."""
-        return self._current().graph
+        try:
+            return self._current().graph
+        finally:
+            self._let_go()
 
     def check(self) -> int:
         """Look at the file, load it if it has changed, and say how often other processes have changed the graph."""
-        self._current()
+        self.graph()
         return self.foreign_changes
 
     def submit(self, change: Callable[[Graph], tuple[Graph, T]]) -> Future[Saved[T]]:
@@ -114,8 +118,9 @@ class Store:
             self._writer.join(most)
         with self._loading:
             if self._snapshot is not None:
-                self._snapshot.release()
+                self._outdated.append(self._snapshot)
                 self._snapshot = None
+        self._let_go()
 
     def _current(self) -> Snapshot:
         with self._loading:
@@ -134,7 +139,7 @@ class Store:
             self._snapshot = snapshot
             if before is not None:
                 self.foreign_changes += snapshot.graph is not before.graph
-                before.release()
+                self._outdated.append(before)
         for notice in snapshot.notices:
             if notice not in self._reported:
                 self._reported.add(notice)
@@ -152,16 +157,25 @@ class Store:
                 self._turn()
             except BaseException as error:  # noqa: BLE001 (the edge of this thread: nobody may wait for ever)
                 self._fail(_as_store_error(error, self.path, stored=False))
+            self._let_go()
+
+    def _let_go(self) -> None:
+        with self._loading:
+            outdated, self._outdated = self._outdated, []
+        for snapshot in outdated:
+            snapshot.release()
 
     def _turn(self) -> None:
         """One round for all calls that wait: without the lock if nothing is to be written, else one save for all."""
-        graph = self._current().graph
+        current = self._current()
+        graph = current.graph
         calls = self._live()
         after = _apply(calls, graph)
         if after is graph:
             _answer(self._take(calls), 0)
             return
-        self._file.make_folder()
+        if current.signature is None:
+            self._file.make_folder()
         if not self._acquire():
             return
         taken = self._take(self._live())
@@ -204,7 +218,7 @@ class Store:
             if saved is None:
                 return False
             self._snapshot, self._written = saved, after
-            current.release()
+            self._outdated.append(current)
         self.saves += 1
         if self.on_save is not None:
             self.on_save(self.saves)
