@@ -39,9 +39,9 @@ def claim() -> tuple[int, int]:
     source, sink = (_private(number, stream) for number, stream in enumerate((sys.__stdin__, sys.__stdout__)))
     null = os.open(os.devnull, os.O_RDWR)
     if sys.__stdin__ is not None:
-        os.dup2(null, 0, inheritable=False)
+        os.dup2(null, 0)
     if sys.__stdout__ is not None:
-        os.dup2(null if sys.__stderr__ is None else 2, 1, inheritable=False)
+        os.dup2(null if sys.__stderr__ is None else 2, 1)
     os.close(null)
     if sys.platform == "win32":
         import msvcrt
@@ -62,7 +62,7 @@ def fill_standard() -> None:
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number: this one
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # gets the lowest free number: this one
 
 
 class Input:

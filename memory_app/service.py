@@ -41,7 +41,8 @@ class Service:
         self._large = asyncio.Lock()
         self._waiting: set[Future[Any]] = set()
         self._given_up: set[Future[Any]] = set()
-        self._stopping = self._late = False
+        self._answered = 0  # writes that are no longer waited for
+        self._grace: asyncio.TimerHandle | None = None
         self.room: Callable[[], Awaitable[None]] = _enough  # waits while the client leaves too much unread
         self.updates = Updates(lambda: self._in_thread(store.check))
         loop = asyncio.get_running_loop()
@@ -107,8 +108,6 @@ class Service:
             loading.exception()  # whoever waits for it gets it; nobody may be left
 
     async def _write(self, plan: tools.Write) -> Answer:
-        if self._late:
-            raise StoreError("The memory server is stopping. Nothing was stored.")
         future = self._store.submit(plan.apply)
         self._waiting.add(future)
         try:
@@ -118,6 +117,7 @@ class Service:
                 raise
             raise StoreError("The memory server is stopping and could not get the lock. Nothing was stored.") from None
         finally:
+            self._answered += 1
             self._waiting.discard(future)
             self._given_up.discard(future)
         self.updates.noticed(self._store.foreign_changes)
@@ -131,14 +131,21 @@ class Service:
         return await asyncio.wrap_future(job)
 
     def stop(self) -> None:
-        """The end has come: subscriptions end, and calls that wait for the lock have one more second."""
-        if not self._stopping:
-            self._stopping = True
+        """The end has come: subscriptions end, and calls that wait for the lock do so for one second at most."""
+        if self._grace is None:
             self.updates.close()
-            asyncio.get_running_loop().call_later(_GRACE, self._give_up)
+            self._wait_on()
+
+    def _wait_on(self) -> None:
+        self._grace = asyncio.get_running_loop().call_later(_GRACE, self._check_progress, self._answered)
+
+    def _check_progress(self, answered: int) -> None:
+        """Calls that wait for others, which are being saved or just were, wait in their turn: not for the lock."""
+        if self._answered == answered and not any(future.running() for future in self._waiting):
+            self._give_up()
+        self._wait_on()
 
     def _give_up(self) -> None:
-        self._late = True
         for future in list(self._waiting):
             self._given_up.add(future)
             if not future.cancel():  # taken: its save has started
@@ -148,6 +155,8 @@ class Service:
         """Finish a started save and close the store. False if a thread is stuck, so that only `os._exit` can help."""
         self.stop()
         self._give_up()
+        if self._grace is not None:
+            self._grace.cancel()
         closing = asyncio.ensure_future(self._in_thread(self._store.close))
         await asyncio.wait([closing], timeout=_CLOSE)
         self._threads.shutdown(wait=False)

@@ -36,7 +36,7 @@ class Wire:
     """One connection over stdin and stdout: `reader` and `writer` are what `Server.run` wants.
 
     `on_end` is called once when no more input will come, for whatever reason; requests in flight are still answered
-    then, for at most `patience` seconds.
+    then, as long as one of them is answered in `patience` seconds.
     """
 
     def __init__(self, on_end: Callable[[], None], *, patience: float) -> None:
@@ -101,7 +101,10 @@ class Wire:
             self._wake = asyncio.get_running_loop().create_future()
             if not self._ended:
                 await self._wake
-            elif not (await asyncio.wait([self._wake], timeout=self._patience))[0]:
+                continue
+            in_flight = self._in_flight
+            woken, _ = await asyncio.wait([self._wake], timeout=self._patience)
+            if not woken and self._in_flight == in_flight:
                 return None
 
     async def _go_on_reading(self) -> None:

@@ -11,10 +11,12 @@ import json
 import os
 import queue
 import subprocess
+import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
@@ -325,3 +327,10 @@ class Driver:
 
     def _late(self, what: str) -> TimeoutError:
         return TimeoutError(f"waited {self.patience} s for {what}; stderr: {self.stderr}")
+
+
+def serve(archive: Path, folder: Path, *arguments: str, env: Mapping[str, str] | None = None, **options: Any) -> Driver:
+    """The archive under test, serving `memory.jsonl` in `folder`, with no other setting of this machine's user."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("MEMORY_", "PYTHONPATH"))}
+    clean["MEMORY_FILE_PATH"] = str(folder / "memory.jsonl")
+    return Driver([sys.executable, archive, *arguments], env={**clean, **(env or {})}, cwd=folder, **options)
