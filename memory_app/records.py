@@ -33,7 +33,7 @@ _OBSERVATION_TEXT_KEYS: Final = ("text", "content", "observation", "value")
 _ENTITY_START: Final = b'{"type":"entity","name":'
 _ENTITY_CUT: Final = len(b'{"type":"entity",')
 _ENTITY_KEYS: Final = ["type", "name", "entityType", "observations"]
-# Deeper records are unreadable: the parser's own limit depends on how deep the caller stands, and the wire takes as much.
+# Deeper records are unreadable: the parser's own limit depends on how deep the caller stands; the wire takes as much.
 _DEEPEST: Final = 200
 _NESTED: Final = frozenset({dict, list})
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -116,7 +116,8 @@ class RelationLine:
 
     def served(self) -> bytes:
         """The relation as a JSON object in UTF-8 for an answer: from, to, relationType and no other key."""
-        return f'{{"from":{quote(self.source)},"to":{quote(self.target)},"relationType":{quote(self.relation_type)}}}'.encode()
+        source, target, relation_type = quote(self.source), quote(self.target), quote(self.relation_type)
+        return f'{{"from":{source},"to":{target},"relationType":{relation_type}}}'.encode()
 
 
 Line: TypeAlias = "EntityLine | RelationLine"

@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 (letters that look alike are the matter here)
 """Folding: what search takes for the same, and what it keeps apart."""
 
 from __future__ import annotations

@@ -201,8 +201,10 @@ def test_an_edited_line_stays_at_its_place() -> None:
         (
             {"from": "a\ud800", "to": "b", "relationType": "knows", "source": "chat 7", "relation": {"since": 1}},
             "relation",
-            '{"type":"relation","from":"a\\ud800","to":"b","relationType":"knows","source":"chat 7",'
-            '"relation":{"since":1}}',
+            (
+                '{"type":"relation","from":"a\\ud800","to":"b","relationType":"knows","source":"chat 7",'
+                '"relation":{"since":1}}'
+            ),
         ),
         (
             {"type": "relation", "from": "a", "to": "b", "relationType": "r"},
@@ -211,9 +213,7 @@ def test_an_edited_line_stays_at_its_place() -> None:
         ),
     ],
 )
-def test_a_record_of_another_shape_is_taken_over_with_all_that_it_holds(
-    value: Any, kind: str | None, raw: str
-) -> None:
+def test_a_record_of_another_shape_is_taken_over_with_all_that_it_holds(value: Any, kind: str | None, raw: str) -> None:
     made = from_value(value, kind)
     assert isinstance(made, EntityLine | RelationLine)
     assert made.raw.decode() == raw

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_app import queries, reload, shapes
-from memory_app.blocks import SPAN
+from memory_app import jsonl, queries, reload, shapes
+from memory_app.blocks import SPAN, Blocks
 from memory_app.graph import Graph
 from memory_app.records import EntityLine, RelationLine, new_entity, new_relation
 from memory_app.shapes import NotAMemory
@@ -35,7 +35,9 @@ def seen(graph: Graph) -> dict[str, Any]:
         "relations": [relation(line) for line in found.relations],
         "by name": {name: entity(line) for name, line in graph.entities.items()},
         "touching": {name: [relation(line) for line in lines] for name, lines in graph.touching.items()},
-        "opened": {name: [list(map(relation, part)) for part in queries.open_nodes(graph, [name])[1:]] for name in NAMES},
+        "opened": {
+            name: [list(map(relation, part)) for part in queries.open_nodes(graph, [name])[1:]] for name in NAMES
+        },
         "search": {word: [line.name for line in queries.search(graph, word)] for word in [*WORDS, "tea ann", "e"]},
         "sizes": (graph.entity_lines.size, graph.relation_lines.size),
         "chunks": b"".join(graph.chunks()),
@@ -44,7 +46,8 @@ def seen(graph: Graph) -> dict[str, Any]:
 
 def in_order(graph: Graph) -> bool:
     """Whether each line stands in the block that its place tells, in order, under one place."""
-    for blocks in (graph.entity_lines, graph.relation_lines):
+    both: tuple[Blocks[Any], ...] = (graph.entity_lines, graph.relation_lines)
+    for blocks in both:
         orders = [line.order for line in blocks]
         if orders != sorted(set(orders)) or len(orders) != blocks.size or any(order >= blocks.end for order in orders):
             return False
@@ -55,7 +58,9 @@ def in_order(graph: Graph) -> bool:
 
 
 entity_lines = st.builds(
-    lambda name, texts: new_entity(name, "p", texts).raw, st.sampled_from(NAMES), st.lists(st.sampled_from(WORDS), max_size=2)
+    lambda name, texts: new_entity(name, "p", texts).raw,
+    st.sampled_from(NAMES),
+    st.lists(st.sampled_from(WORDS), max_size=2),
 )
 relation_lines = st.builds(
     lambda source, target, kind: new_relation(source, target, kind).raw,
@@ -78,7 +83,9 @@ odd_lines = st.sampled_from(
 # Most files are tidy, because most changes have to take the fast way.
 tidy = st.builds(
     lambda ones, others: ones + others,
-    st.lists(st.integers(0, 40), unique=True, max_size=12).map(lambda ns: [new_entity(f"N{n}", "p", ["tea"]).raw for n in ns]),
+    st.lists(st.integers(0, 40), unique=True, max_size=12).map(
+        lambda ns: [new_entity(f"N{n}", "p", ["tea"]).raw for n in ns]
+    ),
     st.lists(st.tuples(st.integers(0, 9), st.integers(0, 40)), unique=True, max_size=8).map(
         lambda pairs: [new_relation(f"N{a}", f"N{b}", "knows").raw for a, b in pairs]
     ),
@@ -89,7 +96,10 @@ edits = st.lists(
         st.sampled_from(["insert", "append", "delete", "replace", "move", "double", "swap", "crlf", "unended"]),
         st.integers(0, 30),
         st.integers(0, 30),
-        entity_lines | relation_lines | st.integers(0, 60).map(lambda n: new_entity(f"N{n}", "q", ["Tee"]).raw) | odd_lines,
+        entity_lines
+        | relation_lines
+        | st.integers(0, 60).map(lambda n: new_entity(f"N{n}", "q", ["Tee"]).raw)
+        | odd_lines,
     ),
     min_size=1,
     max_size=4,
@@ -186,14 +196,13 @@ def test_the_same_bytes_are_the_same_snapshot() -> None:
 def test_only_new_lines_are_parsed(monkeypatch: pytest.MonkeyPatch, at: int, gone: int, new: list[bytes]) -> None:
     graph = large()
     parsed: list[bytes] = []
-    read_line = reload.read_line
 
     def counted(raw: bytes) -> Any:
         parsed.append(raw)
-        return read_line(raw)
+        return jsonl.read_line(raw)
 
     monkeypatch.setattr(reload, "read_line", counted)
-    monkeypatch.setattr(reload.shapes, "read", lambda *_: pytest.fail("the whole file was read again"))
+    monkeypatch.setattr(shapes, "read", lambda *_: pytest.fail("the whole file was read again"))
     lines = lines_of(graph)
     lines[at : at + gone] = [raw + b"\n" for raw in new]
     after, contents = reload.reload(graph, b"".join(lines))

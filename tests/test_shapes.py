@@ -21,7 +21,7 @@ BO = b'{"type":"entity","name":"Bo","entityType":"p","observations":[]}'
 KNOWS = b'{"type":"relation","from":"Ann","to":"Bo","relationType":"knows"}'
 MARKER = b'{"type":"_aim","source":"mcp-knowledge-graph"}'
 NEW = b'{"type":"entity","name":"New","entityType":"t","observations":[]}'
-DOCUMENT = {
+DOCUMENT: dict[str, list[dict[str, Any]]] = {
     "entities": [{"name": "Ann", "entityType": "p", "observations": ["likes tea"]}],
     "relations": [{"from": "Ann", "to": "Ann", "relationType": "knows"}],
 }
@@ -107,9 +107,7 @@ UNREADABLE = [
 
 @pytest.mark.parametrize("record", RECORD_SHAPES, ids=range(len(RECORD_SHAPES)))
 def test_an_untouched_record_keeps_its_bytes(record: bytes) -> None:
-    assert with_another(lines(record)) == (
-        lines(NEW, record) if b"relation" in record else lines(record, NEW)
-    )
+    assert with_another(lines(record)) == (lines(NEW, record) if b"relation" in record else lines(record, NEW))
 
 
 @pytest.mark.parametrize("line", UNREADABLE, ids=range(len(UNREADABLE)))
@@ -147,14 +145,26 @@ SHORT = [{"type": "entity", **DOCUMENT["entities"][0]}, {"type": "relation", **D
         json.dumps([DOCUMENT]).encode(),
         json.dumps({"graph": DOCUMENT}, indent=1).encode(),
         json.dumps({"memory": DOCUMENT}).encode(),
-        json.dumps({"entities": {"Ann": {"entityType": "p", "observations": ["likes tea"]}}, **{
-            "relations": DOCUMENT["relations"]}}).encode(),
-        json.dumps({"entities": [{"name": "Ann", "type": "p", "observations": ["likes tea"]}],
-                    "relations": [{"source": "Ann", "target": "Ann", "type": "knows"}]}).encode(),
-        b'{"entities":[\n' + json.dumps(DOCUMENT["entities"][0]).encode() + b'\n],"relations":[\n'
-        + json.dumps(DOCUMENT["relations"][0]).encode() + b"\n]}",
+        json.dumps(
+            {
+                "entities": {"Ann": {"entityType": "p", "observations": ["likes tea"]}},
+                "relations": DOCUMENT["relations"],
+            }
+        ).encode(),
+        json.dumps(
+            {
+                "entities": [{"name": "Ann", "type": "p", "observations": ["likes tea"]}],
+                "relations": [{"source": "Ann", "target": "Ann", "type": "knows"}],
+            }
+        ).encode(),
+        b'{"entities":[\n'
+        + json.dumps(DOCUMENT["entities"][0]).encode()
+        + b'\n],"relations":[\n'
+        + json.dumps(DOCUMENT["relations"][0]).encode()
+        + b"\n]}",
         b'{"entities":[\n{"name":"Ann","type":"p","observations":["likes tea"]}\n],"relations":[\n'
-        + json.dumps(DOCUMENT["relations"][0]).encode() + b"\n]}",
+        + json.dumps(DOCUMENT["relations"][0]).encode()
+        + b"\n]}",
         DOCUMENT_IN_OURS.decode().encode("utf-16"),
         DOCUMENT_IN_OURS.decode().encode("utf-16-le"),
         DOCUMENT_IN_OURS.decode().encode("utf-16-be"),
@@ -271,7 +281,7 @@ def test_kept_lines_alone_are_still_known_as_a_memory() -> None:
 def test_known_lines_are_not_parsed_again() -> None:
     known = {line.raw: line for line in shapes.read(lines(ANN, KNOWS)).lines}
     again = shapes.read(lines(KNOWS, b"junk", ANN), known)
-    assert [line for line in again.lines] == [known[KNOWS], known[ANN]]
+    assert list(again.lines) == [known[KNOWS], known[ANN]]
     assert again.lines[0] is known[KNOWS]
 
 

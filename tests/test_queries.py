@@ -1,0 +1,156 @@
+# ruff: noqa: RUF001 (letters that look alike are the matter here)
+"""Reading: search, open_nodes, and which relations belong to an answer."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory_app import queries, shapes
+from memory_app.blocks import SPAN
+from memory_app.graph import Graph
+from memory_app.records import RelationLine, new_entity, new_relation
+from tests.model import Model
+
+
+def graph_of(entities: dict[str, list[str]], relations: list[tuple[str, str]] | None = None, kind: str = "") -> Graph:
+    lines = [new_entity(name, kind, texts).raw for name, texts in entities.items()]
+    lines += [new_relation(source, target, "r").raw for source, target in relations or []]
+    return Graph.of(shapes.read(b"".join(line + b"\n" for line in lines)))
+
+
+def found(graph: Graph, query: str) -> list[str]:
+    return [line.name for line in queries.search(graph, query)]
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("tea green", "likes green tea"),
+        (unicodedata.normalize("NFD", "café"), "Café au lait"),
+        ("cafe", unicodedata.normalize("NFD", "CAFÉ")),
+        ("東京", "東京タワー"),
+        ("ISTANBUL", "ıstanbul"),
+        ("istanbul", "İstanbul"),
+        ("tea", "ＴＥＡ"),
+        ("a.c", "x a.c y"),
+        ("[x", "a [x] b"),
+        ("\\d", "\\d+"),
+        ("  green   tea ", "tea, green"),
+        ("tea\tgreen\u3000", "green tea"),
+        ("\u0301", "e\u0301"),
+        ("a\0b", "xa\0by"),
+        ("", "anything"),
+        (" \t\u3000", "anything"),
+        ("Tea" * 600, "tea" * 600),
+    ],
+)
+def test_a_query_finds(query: str, text: str) -> None:
+    assert found(graph_of({"x": [], "holds": [text]}), query)[-1] == "holds"
+    assert found(graph_of({"x": [], text: []}), query)[-1] == text
+    assert found(graph_of({"x": []}, kind=text), query) == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("a.c", "abc"),
+        ("tea coffee", "tea"),
+        ("が", "か"),
+        ("likes tea", "like teas"),
+        ("x\0y", "x y"),
+        ("\u0301", "é"),
+        ("tea\0", "tea"),
+    ],
+)
+def test_a_query_does_not_find(query: str, text: str) -> None:
+    assert found(graph_of({"": [text]}), query) == []
+
+
+def test_a_match_never_spans_two_texts_or_two_entities() -> None:
+    graph = graph_of({"ab": ["cd", "ef"], "gh": []}, kind="k")
+    assert [found(graph, query) for query in ("abk", "cdef", "efgh", "ab\0k", "k\0cd")] == [[]] * 5
+
+
+def test_words_count_only_when_nothing_holds_the_whole_query() -> None:
+    graph = graph_of({"one": ["green tea"], "two": ["tea, green"], "three": ["green"]})
+    assert found(graph, "green tea") == ["one"]
+    assert found(graph, "tea green") == ["one", "two"]
+    assert found(graph, "one green") == ["one"]
+
+
+def test_words_may_stand_in_different_texts_of_an_entity() -> None:
+    graph = graph_of({"Ann": ["likes tea", "lives in Lisbon"], "Bo": ["likes tea"]}, kind="person")
+    assert found(graph, "person lisbon ann") == ["Ann"]
+
+
+def test_matches_come_in_file_order() -> None:
+    graph = graph_of({f"N{n}": ["tea"] if n % 7 == 0 else [] for n in range(3 * SPAN, 0, -1)})
+    assert found(graph, "tea") == [f"N{n}" for n in range(3 * SPAN, 0, -1) if n % 7 == 0]
+
+
+def test_a_further_line_of_a_name_is_searched_for_its_observations_alone() -> None:
+    lines = [new_entity("Ann", "person", ["tea"]).raw, new_entity("Ann", "robot", ["pie"]).raw]
+    graph = Graph.of(shapes.read(b"\n".join(lines)))
+    assert found(graph, "pie") == ["Ann"]
+    assert found(graph, "robot") == []
+    assert found(graph, "tea pie") == ["Ann"]
+    assert found(graph, "\0") == []
+
+
+def test_a_lone_surrogate_is_searched_as_the_replacement_character() -> None:
+    graph = Graph.of(shapes.read(b'{"type":"entity","name":"a\\ud800","entityType":"","observations":["\\udfff!"]}'))
+    assert found(graph, "\ufffd!") == found(graph, "A\ufffd") == ["a\ufffd"]
+
+
+words = st.sampled_from(
+    ["tea", "Tea", "TÉA", "te", "a", "ı", "İ", "ß", "SS", "が", "か", "\u0301", "\0", " ", "\u2028", "."]
+)
+texts = st.lists(words, max_size=4).map("".join)
+
+
+@given(st.dictionaries(texts, st.lists(texts, max_size=3), max_size=6), texts)
+@settings(max_examples=300)
+def test_search_agrees_with_the_naive_rules(entities: dict[str, list[str]], query: str) -> None:
+    model = Model()
+    model.create_entities([{"name": n, "entityType": "", "observations": held} for n, held in entities.items()])
+    assert found(graph_of(entities), query) == [entity["name"] for entity in model.matches(query)]
+
+
+def ends(lines: list[RelationLine]) -> list[str]:
+    return [line.source + line.target for line in lines]
+
+
+def test_open_nodes_tells_relations_between_the_named_from_those_that_lead_outside() -> None:
+    relations = [("A", "B"), ("C", "A"), ("B", "B"), ("A", "Gone"), ("C", "C"), ("Gone", "B"), ("C", "Gone")]
+    graph = graph_of({"A": [], "B": [], "C": []}, relations)
+    opened = queries.open_nodes(graph, ["B", "A", "Nobody", "A"])
+    assert [line.name for line in opened.entities] == ["A", "B"]
+    assert (ends(opened.relations), ends(opened.external)) == (["AB", "BB"], ["CA", "AGone", "GoneB"])
+    assert ends(queries.open_nodes(graph, ["Gone"]).external) == []
+    assert queries.open_nodes(graph, []) == queries.Found([], [], [])
+    everyone = queries.open_nodes(graph, ["A", "B", "C"])
+    assert (ends(everyone.relations), ends(everyone.external)) == (
+        ["AB", "CA", "BB", "CC"],
+        ["AGone", "GoneB", "CGone"],
+    )
+
+
+@pytest.mark.parametrize("count", [1, 2, 30, 60])
+def test_relations_that_touch_are_the_same_by_either_way(count: int) -> None:
+    graph = graph_of(
+        {f"N{n}": [] for n in range(60)}, [(f"N{n * 7 % 60}", f"N{n * 11 % 60}") for n in range(60)] + [("N0", "Gone")]
+    )
+    chosen = [graph.entities[f"N{n}"] for n in range(count)]
+    names = {line.name for line in chosen}
+    expected = [line for line in graph.first_relations() if line.source in names or line.target in names]
+    assert queries.touching(graph, chosen) == expected
+
+
+def test_everything_is_each_entity_and_each_relation_once() -> None:
+    lines = [new_entity("A", "", ["x"]).raw, new_relation("A", "A", "r").raw]
+    everything = queries.everything(Graph.of(shapes.read(b"\n".join(lines * 3))))
+    assert (len(everything.entities), len(everything.relations)) == (1, 1)
