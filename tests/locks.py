@@ -15,7 +15,7 @@ from memory_app import identity
 from tests.gating import PATIENCE
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-PEER: Final = ROOT / "tests" / "peers" / "locking_writer.mjs"
+NODE_PEER: Final = ROOT / "tests" / "peers" / "locking_writer.mjs"
 FOREVER: Final = 1e9
 """A deadline that no clock of a test reaches."""
 
@@ -93,6 +93,7 @@ class Child:
 
     def __exit__(self, *_error: object) -> None:
         self.process.kill()
+        self.process.wait(PATIENCE)  # first, or the end of its input might let it go on for a moment
         self.process.communicate(timeout=PATIENCE)
 
     def expect(self, line: str) -> None:
