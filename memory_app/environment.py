@@ -13,10 +13,13 @@ PROFILE: Final = "MEMORY_PROFILE"
 HOME: Final = "MEMORY_SERVER_HOME"
 """The folder that counts as the server's own; the container image sets it."""
 
+HTTP_TOKEN: Final = "MEMORY_HTTP_TOKEN"
+"""The bearer token that `serve --http` asks its clients for."""
+
 ARCHIVE: Final = "MEMORY_SERVER_ARCHIVE"
 """The real path of the archive; the archive's own start sets it for the code that it unpacks."""
 
-SET_BY_PEOPLE: Final = (FILE, PROFILE, HOME)
+SET_BY_PEOPLE: Final = (FILE, PROFILE, HOME, HTTP_TOKEN)
 
 _OFTEN_MEANT: Final = frozenset(
     f"MEMORY{end}"

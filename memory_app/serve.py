@@ -106,7 +106,9 @@ class _Handlers:
         self._connection = connection
 
     async def list_tools(self, ctx: Context, params: object) -> t.ListToolsResult:
-        return t.ListToolsResult(tools=[t.Tool.model_validate(tool, by_name=False) for tool in TOOLS])
+        return t.ListToolsResult(
+            tools=[t.Tool.model_validate(tool, by_name=False) for tool in TOOLS if self._service.offers(tool["name"])]
+        )
 
     async def call_tool(self, ctx: Context, params: t.CallToolRequestParams) -> t.CallToolResult:
         content, structured, is_error = await call_tool(self._service, params.name, params.arguments, _parts)

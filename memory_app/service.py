@@ -33,8 +33,9 @@ _THREADS: Final = 4  # a load, a large answer, a look at the file, one to spare
 class Service:
     """One for a process, made on the loop that it serves. `store` belongs to it from now on."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, read_only: bool = False) -> None:
         self._store = store
+        self._read_only = read_only
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="work")
         self._jobs: set[Future[Any]] = set()
         self._loading: asyncio.Future[Graph] | None = None
@@ -48,12 +49,18 @@ class Service:
         loop = asyncio.get_running_loop()
         store.on_save = lambda save: _from_thread(loop, self.updates.saved)
 
+    def offers(self, tool: str) -> bool:
+        """Whether this server has the tool: a read-only one has the three reads alone."""
+        return not self._read_only or tool in tools.READS
+
     async def call(self, name: str, arguments: object, shape: Callable[[Answer], _T]) -> _T:
         """Call a tool and give its answer the form that the front wants; `shape` may run in a thread.
 
         What a caller did wrong, and trouble with the file, is an answer with `is_error`. Raises `tools.UnknownTool`.
         Returns after every subscriber was told of the change.
         """
+        if not self.offers(name):
+            raise tools.UnknownTool(name)
         try:
             plan = tools.plan(name, arguments)
             if isinstance(plan, tools.Write):

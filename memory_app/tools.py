@@ -24,8 +24,11 @@ _HEAVY: Final = 1000
 
 
 class Answer(NamedTuple):
-    """What a tool gives back. `structured` is a JSON object in UTF-8, None for an error. `text` is the first text block,
-    None where that is the JSON of `structured` itself; `more` are further text blocks."""
+    """What a tool gives back.
+
+    `structured` is a JSON object in UTF-8, None for an error. `text` is the first text block, None where that is the
+    JSON of `structured` itself; `more` are further text blocks.
+    """
 
     structured: bytes | None
     text: str | None = None
@@ -192,6 +195,9 @@ _PLANS: Final[dict[str, _Plan]] = {
     "search_nodes": _search_nodes,
     "open_nodes": _open_nodes,
 }
+
+READS: Final = frozenset({"read_graph", "search_nodes", "open_nodes"})
+"""The tools that change nothing: all that a read-only server offers."""
 
 
 def _is_large(graph: Graph) -> bool:

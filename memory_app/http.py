@@ -1,0 +1,175 @@
+"""Many clients over HTTP: the SDK's own Streamable HTTP application behind our guard, run by uvicorn.
+
+The `Service` behind it is the one that stdio has, so tools, resource and updates are the same; updates reach every
+subscriber of every session. The SDK is imported plainly: start-up matters little here, and HTTP needs most of it.
+
+The end comes by a signal and is orderly: streams end, a started save is finished and answered, connections close.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import logging
+import os
+import signal
+import socket
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any, Final
+
+import h11
+import uvicorn
+from mcp.server.transport_security import TransportSecuritySettings
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from memory_app.access import Access, Address
+from memory_app.errors import UsageError
+from memory_app.guard import PATH, Guard
+from memory_app.notices import Notices
+from memory_app.serve import Context, build_server
+from memory_app.service import Service
+from memory_app.store import Store
+
+_LARGEST_BODY: Final = 16 << 20  # bytes of one request: a few hundred times what a model writes in one call
+_MOST_SESSIONS: Final = 1000  # of the 2025 era; each holds some tens of kilobytes
+_IDLE_SECONDS: Final = 1800.0  # after which a session without a request is closed: clients do not always say goodbye
+_HEAD_SECONDS: Final = 10.0  # for a request's head to arrive; uvicorn itself waits for ever
+_LARGEST_HEAD: Final = 32 << 10  # bytes of a request's head
+_MOST_CONNECTIONS: Final = 4096  # open at once; beyond that new ones are closed before anything is read
+_STOP_SECONDS: Final = 4  # for what is in flight at the end; the store has its own, shorter bounds
+
+
+def run(path: str, report: Notices, access: Access) -> int:
+    """Serve until a signal comes; the exit status. UsageError if the address cannot be had. Main thread only."""
+    for name in ("mcp", "uvicorn", "asyncio", "sse_starlette"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # they would print texts of clients, and tracebacks
+    listening = _listen(access.address)
+    address = Address(access.address.host, listening.getsockname()[1])
+    report(f"serving at {address.url}" + (", read only" if access.read_only else ""))
+    clean = asyncio.run(_serve(path, report, access._replace(address=address), listening))
+    if not clean:
+        os._exit(0)  # a thread hangs in the file system; the interpreter would wait for it for ever
+    return 0
+
+
+async def _serve(path: str, report: Notices, access: Access, listening: socket.socket) -> bool:
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: report(f"{type(context.get('exception')).__name__} in a task"))
+    service = Service(Store(path, report), read_only=access.read_only)
+    application = build_server(service, report, _Connections(service)).streamable_http_app(
+        streamable_http_path=PATH,
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the guard does it
+        max_request_body_size=_LARGEST_BODY,
+        max_sessions=_MOST_SESSIONS,
+        session_idle_timeout=_IDLE_SECONDS,
+    )
+    guard = Guard(application, access)
+    config = uvicorn.Config(
+        guard,
+        http=_Protocol,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        h11_max_incomplete_event_size=_LARGEST_HEAD,
+        timeout_graceful_shutdown=_STOP_SECONDS,
+    )
+    server = _Server(config)
+
+    def end() -> None:
+        service.stop()
+        guard.stop()
+        server.should_exit = True
+
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK"):
+        if hasattr(signal, name):
+            _on_signal(loop, getattr(signal, name), end)
+    gc.freeze()
+    try:
+        await server.serve(sockets=[listening])
+    finally:
+        clean = await service.close()
+    return clean
+
+
+def _listen(address: Address) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    try:
+        return socket.create_server((address.host, address.port), family=family, backlog=512)
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or "that is no address of this machine"
+        raise UsageError(f"Cannot listen at {address.host}:{address.port}: {reason}. Give another one.") from None
+
+
+def _on_signal(loop: asyncio.AbstractEventLoop, number: int, end: Callable[[], None]) -> None:
+    try:
+        loop.add_signal_handler(number, end)
+    except NotImplementedError:  # Windows: the handler runs in this thread, the loop has to be woken
+        signal.signal(number, lambda *_: loop.call_soon_threadsafe(end))
+
+
+class _Connections:
+    """Tells clients of the 2025 era apart, and forgets the subscription of each that ends."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._known: set[Hashable] = set()
+
+    def __call__(self, ctx: Context) -> Hashable:
+        connection = ctx.session._connection  # the only handle that lasts as long as the session
+        if connection not in self._known:
+            self._known.add(connection)
+            connection.exit_stack.callback(self._forget, connection)
+        return connection
+
+    def _forget(self, connection: Hashable) -> None:
+        self._known.discard(connection)
+        self._service.updates.unsubscribe(connection)
+
+
+class _Server(uvicorn.Server):
+    """Signals are ours: uvicorn would raise each again after the end, and so spoil the exit status."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+class _Protocol(H11Protocol):
+    """uvicorn's, with a bound on how long a head may take and on how many connections may be open."""
+
+    _waiting: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        if len(self.connections) > _MOST_CONNECTIONS:
+            transport.abort()
+        else:
+            self._wait_for_head()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE:
+            self._got_head()
+        elif self._waiting is None:
+            self._wait_for_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._got_head()
+        super().connection_lost(exc)
+
+    def _wait_for_head(self) -> None:
+        self._waiting = self.loop.call_later(_HEAD_SECONDS, self._give_up)
+
+    def _got_head(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
+
+    def _give_up(self) -> None:
+        self._waiting = None
+        if self.conn.their_state is h11.IDLE:
+            self.transport.close()
