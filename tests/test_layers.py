@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +30,7 @@ CORE: dict[str, str] = {
     "arguments": "errors values",
     "values": "",
     "paths": "disk environment errors expansion lock",
+    "access": "disk environment errors",
     "expansion": "environment errors",
     "environment": "",
     "lock": "errors heartbeat identity lockfile",
@@ -40,8 +42,8 @@ CORE: dict[str, str] = {
 }
 # The protocol side: the only modules that may know the SDK, and only these.
 SDK = {"mcp", "mcp_types", "anyio", "pydantic", "pydantic_core"}
-KNOW_THE_SDK = {"finish", "guidance", "messages", "quickstart", "serve", "stdio", "wire"}
-PROTOCOL = KNOW_THE_SDK | {"notices", "pipes", "prompts", "service", "updates"}
+KNOW_THE_SDK = {"finish", "guidance", "http", "messages", "quickstart", "serve", "stdio", "wire"}
+PROTOCOL = KNOW_THE_SDK | {"guard", "notices", "pipes", "prompts", "service", "updates"}
 # Reads no clock, starts no thread, does no input or output.
 PURE = {"records", "jsonl", "shapes", "blocks", "fold", "graph", "changes", "queries", "reload", "tools", "values"}
 IMPURE_IMPORTS = {"os", "io", "time", "datetime", "threading", "random", "secrets", "subprocess", "socket", "pathlib"}
@@ -52,6 +54,7 @@ CHANGING = {
 }  # fmt: skip
 
 
+@functools.cache
 def modules() -> dict[str, ast.Module]:
     return {path.stem: ast.parse(path.read_bytes()) for path in PACKAGE.glob("*.py")}
 
