@@ -1,6 +1,8 @@
 """The command line. Without a command it serves one client over stdin and stdout, and starts doing so at once.
 
-Exit status: 0 after a normal end, 2 with one line on stderr when what was asked for cannot be meant.
+Every command comes by way of `memory_app.commands`, which is not even imported by a server.
+
+Exit status: 0 after a normal end, 2 with one line on stderr when what was asked for cannot be meant; commands say more.
 """
 
 from __future__ import annotations
@@ -17,28 +19,29 @@ if TYPE_CHECKING:
     from memory_app.paths import Location
 
 _OPTIONS: Final = ("--file", "--profile")
-_HELP: Final = f"""usage: memory-server [--file PATH | --profile NAME]
+_TEXTS: Final = ("--help", "-h", "--version")
+_HELP: Final = """A memory for AI assistants: a knowledge graph in one file, served over the Model Context Protocol.
+Without a command it serves one client over stdin and stdout; with one it helps you to look after the memory.
 
-A memory for AI assistants: a knowledge graph in one file, served over the Model Context Protocol.
-Without a command it serves one client over stdin and stdout.
+usage: {program} [--file PATH | --profile NAME] [COMMAND ...]
 
 options:
-  --file PATH     the memory file (default: MEMORY_FILE_PATH, else a memory.jsonl beside the
-                  program or in your data folder)
-  --profile NAME  a memory of its own beside the default one
-  --version       print the version and exit
-  --help          print this and exit
-
-version {__version__}
+  --file PATH      the memory file (default: MEMORY_FILE_PATH, else memory.jsonl beside the
+                   program or in your data folder)
+  --profile NAME   a memory of its own beside the default one
+  --version        print the version and exit
+  --help           print this and exit
+{commands}
 """
 
 
 class Asked(NamedTuple):
-    """What the command line asks for: `show` is a text to print in place of serving."""
+    """What the command line asks for: `command` and its arguments are run in place of serving."""
 
     file: str | None = None
     profile: str | None = None
-    show: str | None = None
+    command: str | None = None
+    arguments: tuple[str, ...] = ()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -47,10 +50,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     try:
         asked = read_arguments(sys.argv[1:] if arguments is None else arguments)
-        if asked.show is not None:
-            sys.stdout.write(asked.show)
-            return 0
-        return _serve(asked)
+        if asked.command is None:
+            return _serve(asked)
+        if asked.command in _TEXTS:
+            return _print(asked.command)
+        from memory_app import commands
+
+        return commands.run(asked.command, asked.arguments, asked.file, asked.profile)
     except UsageError as error:
         sys.stderr.write(f"memory-server: {error}\n")
         return 2
@@ -66,19 +72,42 @@ def read_arguments(arguments: Sequence[str]) -> Asked:
     asked = Asked()
     rest = list(arguments)
     while rest:
-        name, equals, value = rest.pop(0).partition("=")
-        if name in ("--help", "-h") and not equals:
-            return Asked(show=_HELP)
-        if name == "--version" and not equals:
-            return Asked(show=f"memory-server {__version__}\n")
+        written = rest.pop(0)
+        if written in _TEXTS:
+            return Asked(command=written)
+        if written and not written.startswith("-"):
+            return asked._replace(command=written, arguments=tuple(rest))
+        name, equals, value = written.partition("=")
         if name not in _OPTIONS:
             raise UsageError(f"{name} is not known. Try --help.")
         if not equals:
             if not rest:
                 raise UsageError(f"{name} needs a value. Try --help.")
             value = rest.pop(0)
-        asked = asked._replace(**{name[2:]: value})
+        asked = asked._replace(file=value) if name == "--file" else asked._replace(profile=value)
     return asked
+
+
+def commands() -> tuple[str, ...]:
+    """The names of all commands."""
+    from memory_app.commands import COMMANDS
+
+    return tuple(COMMANDS)
+
+
+def _print(what: str) -> int:
+    if what == "--version":
+        text = f"memory-server {__version__}\n"
+    else:
+        from memory_app.commands import frame, overview
+
+        text = _HELP.format(program=frame.program(), commands=overview(frame.program()))
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError:  # whoever reads has stopped
+        os._exit(0)
+    return 0
 
 
 def _serve(asked: Asked) -> int:
@@ -131,4 +160,4 @@ def _introduction(location: Location) -> str:
   A client starts the server itself. Give it this command:
     {_shown(sys.executable)} {_shown(program)}
   as in {{"mcpServers": {{"memory": {{"command": "{_shown(sys.executable)}", "args": ["{_shown(program)}"]}}}}}}
-  Stop it here with Ctrl-C. Other commands: --help"""
+  Stop it here with Ctrl-C. What else it can do: --help"""

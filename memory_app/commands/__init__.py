@@ -1,0 +1,57 @@
+"""The commands: what they are called, what each is for, and how one is run.
+
+Each command is a module with `EXAMPLES`, `register(parser)` and `run(asked) -> int`; only the one that was asked for is
+imported. Rules for all of them: results go to stdout, everything else to stderr; exit status 0, 1 for "found something"
+(`check`, `doctor`), 2 with one line on stderr for wrong use and for what could not be done. A memory file is changed
+through the Store alone, the rest of the file system through `disk`. None of them knows the MCP SDK.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+
+class Command(NamedTuple):
+    """`module` is in this package; `summary` is the line that lists show."""
+
+    module: str
+    group: str
+    summary: str
+
+
+_LOOK, _KEEP, _MOVE, _SET_UP = "Look", "Look after", "Move and combine", "Set up"
+
+COMMANDS: Final[Mapping[str, Command]] = {
+    "search": Command("search", _LOOK, "find entities by words in their name, type or observations"),
+    "show": Command("show", _LOOK, "show one entity with everything that it is connected to"),
+    "stats": Command("stats", _LOOK, "count what is in the memory"),
+    "view": Command("view", _LOOK, "open the memory as a picture and a table in the browser"),
+    "check": Command("check", _KEEP, "look for everything odd in the memory file; changes nothing"),
+    "repair": Command("repair", _KEEP, "mend what check found, after a backup"),
+    "backup": Command("backup", _KEEP, "make a dated copy of the memory file"),
+    "restore": Command("restore", _KEEP, "bring a backup back, after a backup of the present file"),
+    "export": Command("export", _MOVE, "write the memory as JSON, JSON Lines, Markdown, CSV, GraphML or DOT"),
+    "import": Command("importing", _MOVE, "add what another memory file holds"),
+    "merge": Command("merge", _MOVE, "unite two copies of one memory and say what differs"),
+    "call": Command("call", _MOVE, "call one of the nine tools from a script"),
+    "config": Command("config", _SET_UP, "set up Claude, VS Code, Cursor and other clients"),
+    "doctor": Command("doctor", _SET_UP, "find out why something does not work on this machine"),
+    "help": Command("help", _SET_UP, "read the guide, or about one command"),
+}
+
+
+def run(name: str, arguments: Sequence[str], file: str | None, profile: str | None) -> int:
+    """Run a command with the arguments behind its name; `file` and `profile` were given before it."""
+    from memory_app.commands import frame
+
+    return frame.run(name, arguments, file, profile)
+
+
+def overview(program: str) -> str:
+    """All commands in their groups, for --help."""
+    lines: list[str] = []
+    for group in dict.fromkeys(command.group for command in COMMANDS.values()):
+        lines += ["", f"{group}:"]
+        lines += [f"  {name:<9}{one.summary}" for name, one in COMMANDS.items() if one.group == group]
+    return "\n".join([*lines, "", f"{program} COMMAND --help tells more, with examples."])

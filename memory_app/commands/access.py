@@ -1,0 +1,141 @@
+"""A command's way to the memory: which file it is, its bytes, its graph, and changing it through the Store."""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from typing import Final, TypeVar
+
+from memory_app import disk, shapes
+from memory_app.commands.terminal import say
+from memory_app.errors import StoreError, UsageError
+from memory_app.expansion import shown
+from memory_app.graph import Graph
+from memory_app.paths import Location, locate, move_old, surroundings
+from memory_app.store import Store
+
+T = TypeVar("T")
+
+_TRIES: Final = 20
+"""Readings of a file that changes meanwhile; a writer that never rests is told about."""
+
+_SILENCE: Final = 1.0
+"""Seconds of waiting for another writer before the person is told."""
+
+
+def located(asked: argparse.Namespace, *, writes: bool = False) -> Location:
+    """The memory that was asked for. A file of the old name is moved only by a command that `writes`."""
+    package = os.path.dirname(os.path.dirname(__file__))
+    location = locate(asked.file, asked.profile, surroundings(os.environ, sys.argv[0], package))
+    old = location.old
+    if old is not None and writes:
+        location = move_old(location, shapes.reads_as_memory)
+    elif old is not None:
+        location = location._replace(path=old, why="under its old name", old=None)
+    for note in location.notes:
+        say(f"memory-server: {note}")
+    return location
+
+
+def existing(asked: argparse.Namespace, *, writes: bool = False) -> Location:
+    """The memory that was asked for, which has to be there."""
+    location = located(asked, writes=writes)
+    if not os.path.exists(location.path):
+        raise UsageError(
+            f"there is no memory at {shown(location.path)} ({location.why}) yet. "
+            "Name another file with --file, or run doctor to see where memories are."
+        )
+    return location
+
+
+@contextlib.contextmanager
+def opened(path: str, *, quiet: bool = False) -> Iterator[Store]:
+    """The store of a memory; what it tolerates in the file is said once, on stderr, unless `quiet`."""
+    store = Store(path, lambda notice: None if quiet else say(f"memory-server: {notice}"))
+    try:
+        yield store
+    finally:
+        store.close(patience=0)
+
+
+def graph_of(asked: argparse.Namespace) -> Graph:
+    """The graph of the memory that was asked for, which has to be there."""
+    with opened(existing(asked).path) as store:
+        return store.graph()
+
+
+def changed(store: Store, change: Callable[[Graph], tuple[Graph, T]]) -> T:
+    """Have the store apply a change and wait until it is saved. The change may be applied more than once."""
+    future = store.submit(change)
+    try:
+        return future.result(_SILENCE).value
+    except concurrent.futures.TimeoutError:
+        say("memory-server: another program is writing this memory; waiting for it ...")
+    try:
+        return future.result().value
+    except KeyboardInterrupt:
+        future.cancel()
+        raise
+
+
+def whole(path: str) -> bytes:
+    """All bytes of a file, as they were at one moment. StoreError if they cannot be had."""
+    try:
+        for _ in range(_TRIES):
+            fd = disk.open_regular(path)
+            try:
+                before = disk.signature(fd)
+                data = disk.read_all(fd)
+                if disk.signature(fd) == before:
+                    return data
+            finally:
+                disk.close_if_possible(fd)
+    except OSError as error:
+        raise StoreError(f"{shown(path)} could not be read: {error.strerror or error}.") from error
+    raise StoreError(f"{shown(path)} keeps changing while it is read. Stop the program that writes it, then try again.")
+
+
+def contents_of(path: str) -> shapes.Contents:
+    """What a file that is not the store's holds; `-` is stdin. UsageError if it is no memory."""
+    data = sys.stdin.buffer.read() if path == "-" else whole(path)
+    try:
+        return shapes.read(data)
+    except shapes.NotAMemory as error:
+        name = "what came on stdin" if path == "-" else shown(path)
+        raise UsageError(f"{name} is not a memory: {error}.") from error
+
+
+def same_file(one: str, other: str) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return os.path.realpath(one) == os.path.realpath(other)
+
+
+def written_new(path: str, chunks: list[bytes] | Iterator[bytes], *, force: bool = False) -> None:
+    """Write a new file, whole and synced or not at all; an existing one only with `force`. 0600, it holds a memory."""
+    target = os.path.realpath(path)
+    if os.path.lexists(target) and not force:
+        raise UsageError(f"{shown(path)} exists already. Name another file, or add --force to replace it.")
+    temporary = f"{target}.{os.urandom(16).hex()}.tmp"
+    try:
+        fd = disk.create(temporary)
+        try:
+            if os.path.exists(target):
+                disk.set_owner_and_mode(fd, os.stat(target))
+            disk.write_all(fd, chunks)
+            disk.sync(fd)
+        finally:
+            disk.close(fd)
+        disk.replace(temporary, target)
+        disk.sync_folder(os.path.dirname(target))
+    except OSError as error:
+        disk.remove_if_possible(temporary)
+        raise StoreError(f"{shown(path)} could not be written: {error.strerror or error}.") from error
+    except BaseException:
+        disk.remove_if_possible(temporary)
+        raise

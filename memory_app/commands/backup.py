@@ -1,0 +1,69 @@
+"""Make a dated copy of the memory file: <name>.<UTC time>.bak beside it, or in another folder. The copy is the file as
+it was at one moment, also while a server writes. If the newest bytes are backed up already, no second copy is made."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Final
+
+from memory_app.commands import backups
+from memory_app.commands.access import existing, located, whole
+from memory_app.commands.terminal import Terminal, counted, output, safe, write_json
+from memory_app.errors import UsageError
+
+EXAMPLES: Final = (
+    ("backup", "copy the memory beside itself"),
+    ("backup --keep 7", "copy it and keep the newest seven copies, for a daily job"),
+    ("backup --list", "show the copies that there are"),
+)
+
+
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--to", metavar="FOLDER", help="where the copies are kept (default: beside the memory file)")
+    parser.add_argument(
+        "--keep",
+        type=_number,
+        metavar="N",
+        help="then remove all but the newest N copies (nothing else is ever removed)",
+    )
+    parser.add_argument("--list", action="store_true", help="list the copies; makes none")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def run(asked: argparse.Namespace) -> int:
+    if asked.list:
+        show(located(asked).path, asked.to, as_json=asked.json)
+        return 0
+    path = existing(asked).path
+    copy, new = backups.made(path, whole(path), asked.to)
+    gone = [] if asked.keep is None else backups.thinned(path, asked.keep, asked.to)
+    if asked.json:
+        write_json({"backup": copy, "new": new, "removed": [old.path for old in gone]})
+        return 0
+    out = output()
+    out.line(f"{'Backed up to' if new else 'Nothing new since'} {safe(copy)}")
+    if gone:
+        out.line(f"Removed {counted(len(gone), 'older copy')}")
+    return 0
+
+
+def show(path: str, folder: str | None, *, as_json: bool) -> None:
+    """List the backups of a memory file."""
+    found = backups.listed(path, folder)
+    if as_json:
+        write_json([{"backup": one.path, "time": one.stamp, "bytes": one.size} for one in found])
+        return
+    out: Terminal = output()
+    if not found:
+        out.line(f"There are no backups of {safe(path)}{' in ' + safe(folder) if folder else ''}.")
+        return
+    for number, one in enumerate(found, 1):
+        out.line(f"{number:>3}  {backups.when(one.seconds)}  {one.size:>12,} bytes  {safe(os.path.basename(one.path))}")
+    out.line(out.styled(f"in {safe(os.path.dirname(found[0].path))}", "dim"))
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise UsageError("--keep takes a number of copies, 1 or more. Example: --keep 7")
+    return int(text)

@@ -1,0 +1,104 @@
+"""What stands beside a memory file: locks, pieces that a crash left, copies by sync services. Only looks."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import time
+from typing import Final
+
+from memory_app import disk, identity, lockfile
+from memory_app.commands.findings import Finding
+from memory_app.commands.terminal import counted
+from memory_app.lock import UNREFRESHED
+
+_TEMPORARY: Final = re.compile(r"\.[0-9a-f]{32}\.tmp")
+_LIVING: Final = 600.0
+"""Seconds that a temporary file may be some living writer's; after that the next save removes it."""
+
+_CONFLICT: Final = re.compile(
+    r"conflict|in conflict|conflicted copy|konflikt|conflit|conflitto|\.sync-conflict-\d|\(\d+\)|-[A-Z0-9]+-\d{8}",
+    re.IGNORECASE,
+)
+"""How Dropbox, Syncthing, OneDrive, iCloud, Nextcloud and Google Drive name the copy that lost."""
+
+
+def findings(path: str) -> list[Finding]:
+    """What is odd around the memory file at `path`, a line number belongs to none of it."""
+    found: list[Finding] = []
+    real = os.path.realpath(path)
+    for place in dict.fromkeys((os.path.abspath(path), real)):
+        for ending in (".lock", ".lock.break"):
+            found += _lock(place + ending)
+    folder, name = os.path.split(real)
+    try:
+        entries = sorted(os.listdir(folder))
+    except OSError as error:
+        return [*found, Finding("file", f"its folder cannot be listed: {error.strerror or error}")]
+    now = time.time()
+    for entry in entries:
+        if entry.startswith(name) and _TEMPORARY.fullmatch(entry[len(name) :]):
+            found += _temporary(os.path.join(folder, entry), now)
+    copies = conflict_copies(real, entries)
+    return [*found, *(Finding("conflict-copy", copy) for copy in copies), *_file(path, real)]
+
+
+def conflict_copies(path: str, entries: list[str]) -> list[str]:
+    """Those of the folder's entries that look like a copy of the file which a sync service made."""
+    name = os.path.basename(path)
+    stem, ending = os.path.splitext(name)
+    return [
+        entry
+        for entry in entries
+        if entry != name and entry.startswith(stem) and entry.endswith(ending) and _CONFLICT.search(entry[len(stem) :])
+    ]
+
+
+def _lock(path: str) -> list[Finding]:
+    seen = lockfile.look(path)
+    if seen is None:
+        return []
+    name = os.path.basename(path)
+    if seen.kind:
+        return [Finding("lock", f"{name} is {seen.kind}, not a lock file: it stops every write. Remove it")]
+    record = seen.record
+    age = max(time.time() - seen.mtime, 0)
+    holder = f"process {record.pid} on {record.hostname}" if record else "nobody that can be read"
+    if record is not None and lockfile.known_gone(record, identity.this_process(), lambda _: False):
+        return [Finding("lock", f"{name} is stale: {holder} is gone. The next write removes it")]
+    if age > UNREFRESHED:
+        return [
+            Finding("lock", f"{name} is stale: {holder}, not refreshed for {age:,.0f} s. The next write removes it")
+        ]
+    return [Finding("lock", f"{name} is held by {holder}, refreshed {age:.0f} s ago: it is writing just now")]
+
+
+def _temporary(path: str, now: float) -> list[Finding]:
+    try:
+        status = disk.lstat(path)
+    except OSError:
+        return []
+    name, size = os.path.basename(path), counted(status.st_size, "byte")
+    if now - status.st_mtime > _LIVING:
+        return [Finding("leftover", f"{name} ({size}) was left by a writer that died. The next write removes it")]
+    return [Finding("leftover", f"{name} ({size}) is a save that runs, or one that died within the last ten minutes")]
+
+
+def _file(path: str, real: str) -> list[Finding]:
+    try:
+        status = disk.lstat(real)
+    except OSError:
+        return []
+    found = []
+    if not stat.S_ISREG(status.st_mode):
+        return [Finding("file", "it is no regular file")]
+    if not status.st_mode & 0o222 or not os.access(real, os.W_OK):
+        found.append(Finding("file", "it is read-only: nothing can be stored"))
+    elif os.name != "nt" and status.st_mode & 0o022:
+        found.append(Finding("file", f"others can write it (mode {stat.S_IMODE(status.st_mode):o})"))
+    if os.path.islink(path):
+        pass  # a link is in order: it is followed, and a second lock stands beside the real file
+    if status.st_nlink > 1:
+        found.append(Finding("file", "it has a second name (hard link), which a save leaves with the old content"))
+    return found

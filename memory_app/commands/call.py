@@ -1,0 +1,64 @@
+"""Call one of the nine tools, as a client does, from a script: with the tool's arguments as one JSON object, or as - to
+read them from stdin. Prints the tool's structured result as JSON. Without a tool it lists them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Final
+
+from memory_app import tools
+from memory_app.arguments import EXAMPLES as CALLS
+from memory_app.commands.access import changed, located, opened
+from memory_app.commands.frame import program
+from memory_app.commands.terminal import output, say, write_bytes
+from memory_app.errors import GraphError, UsageError
+from memory_app.expansion import shown
+
+EXAMPLES: Final = (
+    ("call", "list the tools, with an example of each"),
+    ('call search_nodes \'{"query":"tea"}\'', 'search; in cmd.exe write "{\\"query\\":\\"tea\\"}"'),
+    ("call create_entities - < entities.json", "take the arguments from a file, whatever the shell's quotes"),
+)
+
+
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("tool", nargs="?", metavar="TOOL", help="the tool's name")
+    parser.add_argument("arguments", nargs="?", metavar="JSON", help="its arguments, - for stdin (default: none)")
+
+
+def run(asked: argparse.Namespace) -> int:
+    if asked.tool is None:
+        out = output()
+        for name, example in CALLS.items():
+            out.line(f"{out.styled(name, 'bold')}\n  {program()} call {name} '{example}'")
+        return 0
+    try:
+        planned = tools.plan(asked.tool, _decoded(asked.arguments))
+    except tools.UnknownTool:
+        raise UsageError(f"there is no tool {shown(asked.tool)}. The tools are {', '.join(CALLS)}.") from None
+    path = located(asked, writes=isinstance(planned, tools.Write)).path
+    with opened(path) as store:
+        answer = planned.run(store.graph()) if isinstance(planned, tools.Read) else changed(store, planned.apply)
+    if answer.is_error or answer.structured is None:
+        raise GraphError(answer.text or "the tool failed")
+    write_bytes([answer.structured, b"\n"])
+    for text in answer.more:
+        say(shown(text))
+    return 0
+
+
+def _decoded(written: str | None) -> object:
+    text = sys.stdin.buffer.read().decode("utf-8-sig", "replace") if written == "-" else written
+    if text is None or not text.strip():
+        return {}
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        place = f" (column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
+        raise UsageError(
+            f"the arguments are not JSON{place}. Put them in single quotes, or give - and send them on stdin."
+        ) from error
+    except RecursionError:
+        raise UsageError("the arguments are nested too deeply.") from None

@@ -1,0 +1,103 @@
+"""Look for everything odd in the memory file, and say on which line it is: what cannot be read, what stands there
+twice, relations that lead nowhere, names that may mean the same, locks and pieces that a crash left. Changes nothing.
+
+Exit status: 0 if nothing was found, 1 if something was, 2 if the file could not be looked at."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, Final
+
+from memory_app.commands import beside
+from memory_app.commands.access import existing, whole
+from memory_app.commands.findings import KINDS, Finding, in_order, lines_text
+from memory_app.commands.frame import program
+from memory_app.commands.inspection import Counts, inspected
+from memory_app.commands.terminal import Terminal, counted, output, padded, safe, tracked, write_json
+from memory_app.errors import UsageError
+
+EXAMPLES: Final = (
+    ("check", "look at the memory that the server uses"),
+    ("check --file old.jsonl --json", "look at another file, for a program to read"),
+    ("check --ignore near-duplicate,unknown-keys", "pass over two kinds of findings"),
+)
+
+_SHOWN: Final = 8
+"""Findings of one kind that are listed without --all."""
+
+_LINES_COLUMN: Final = 16
+
+
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--all", action="store_true", help="list every finding, not only the first of each kind")
+    parser.add_argument(
+        "--ignore", type=_kinds, default=(), metavar="KINDS", help="kinds to pass over, with commas; --json names them"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def run(asked: argparse.Namespace) -> int:
+    location = existing(asked)
+    inspection = inspected(whole(location.path), lambda lines, what: tracked(lines, len(lines), what))
+    found = [one for one in inspection.findings + beside.findings(location.path) if one.kind not in asked.ignore]
+    if asked.json:
+        write_json(_as_json(location.path, inspection.counts, found))
+    else:
+        out = output()
+        out.line(out.styled(safe(location.path), "bold") + f"  ({location.why})")
+        out.line(counts_text(inspection.counts))
+        _show(out, found, everything=asked.all)
+    return 1 if found else 0
+
+
+def counts_text(counts: Counts) -> str:
+    texts = (
+        counted(counts.entities, "entity"),
+        counted(counts.observations, "observation"),
+        counted(counts.relations, "relation"),
+        counted(counts.lines, "line"),
+        counted(counts.bytes, "byte"),
+    )
+    return ", ".join(texts)
+
+
+def _show(out: Terminal, found: list[Finding], *, everything: bool) -> None:
+    if not found:
+        out.line(out.styled("Nothing odd was found.", "green"))
+        return
+    by_kind = in_order(found)
+    for kind, findings in by_kind.items():
+        title, note, mended = KINDS[kind]
+        note = f"{note}; repair mends it" if mended else note
+        out.line()
+        out.line(f"{out.styled(title, 'bold')} ({len(findings):,}){out.styled(f'  {note}', 'dim') if note else ''}")
+        shown = findings if everything else findings[:_SHOWN]
+        for one in shown:
+            lines = lines_text(one.lines)
+            out.line(f"  {padded(lines, _LINES_COLUMN) + '  ' if lines else ''}{safe(one.text)}")
+        if len(shown) < len(findings):
+            out.line(out.styled(f"  and {len(findings) - len(shown):,} more (--all lists them)", "dim"))
+    out.line()
+    mendable = sum(len(findings) for kind, findings in by_kind.items() if KINDS[kind].mended)
+    rest = f", {mendable:,} of which `{program()} repair` mends" if mendable else ""
+    out.line(f"{counted(len(found), 'finding')}{rest}.")
+
+
+def _as_json(path: str, counts: Counts, found: list[Finding]) -> dict[str, Any]:
+    return {
+        "file": path,
+        "counts": counts._asdict(),
+        "findings": [
+            {"kind": one.kind, "lines": list(one.lines), "text": one.text, "mendable": KINDS[one.kind].mended}
+            for findings in in_order(found).values()
+            for one in findings
+        ],
+    }
+
+
+def _kinds(text: str) -> tuple[str, ...]:
+    kinds = tuple(part.strip() for part in text.split(",") if part.strip())
+    unknown = [kind for kind in kinds if kind not in KINDS]
+    if unknown:
+        raise UsageError(f"--ignore: there is no kind {unknown[0]}. The kinds are {', '.join(KINDS)}.")
+    return kinds

@@ -1,0 +1,120 @@
+"""What the clients on this machine are configured to start: memory servers, ours and others', and what is wrong there.
+
+Only reads. Values of variables are not shown, except paths of memory files, which are what this is about.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from memory_app import environment, paths
+from memory_app.commands.clients import editing
+from memory_app.commands.clients.entry import Found
+from memory_app.commands.clients.table import CLIENTS, Machine, places
+from memory_app.environment import value_of
+from memory_app.errors import MemoryServerError
+from memory_app.expansion import flavour, home_folder, shown
+
+_VARIABLE: Final = re.compile(r"\$\{[^}]*\}|%[^%\s]+%|\$[A-Z_][A-Z0-9_]*")
+_KINDS: Final = {"ours": "this server", "npm": "the npm server", "docker": "the container image"}
+
+
+class Entry(NamedTuple):
+    """A memory server that a client starts. `memory` is its file as far as it can be told; `troubles` are what a
+    person should look at."""
+
+    client: str
+    file: str
+    name: str
+    kind: str
+    memory: str
+    troubles: tuple[str, ...]
+
+
+def entries(machine: Machine, current_folder: str | None) -> tuple[list[Entry], list[tuple[str, str]]]:
+    """The memory servers in the clients' files, and the files that could not be read, each with the reason."""
+    found: list[Entry] = []
+    unreadable: list[tuple[str, str]] = []
+    for name, client in CLIENTS.items():
+        files = places(client, machine)
+        if client.project and current_folder is not None:
+            files.append(os.path.join(current_folder, *client.project.split("/")))
+        for path in dict.fromkeys(files):
+            try:
+                text = editing.text_of(path)
+                if text is not None:
+                    servers = editing.servers(client, path, text)
+                    found += [_entry(name, path, one, machine) for one in servers if one.kind != "other"]
+            except MemoryServerError as error:
+                unreadable.append((path, str(error)))
+    return found, unreadable
+
+
+def npm_memories(machine: Machine) -> list[str]:
+    """Memory files that the npm server may have left in its own folder, which npx keeps in its cache."""
+    home = home_folder(machine.environ, machine.platform)
+    if home is None:
+        return []
+    join = flavour(machine.platform).join
+    caches = [value_of("npm_config_cache", machine.environ, machine.platform), join(home, ".npm")]
+    local = value_of("LOCALAPPDATA", machine.environ, machine.platform)
+    caches.append(join(local, "npm-cache") if local else None)
+    found: list[str] = []
+    inside = ("node_modules", "@modelcontextprotocol", "server-memory", "dist", "memory.json*")
+    for cache in dict.fromkeys(cache for cache in caches if cache):
+        pattern = os.path.join(glob.escape(cache), "_npx", "*", *inside)
+        found += [path for path in sorted(glob.glob(pattern)) if path.endswith((".json", ".jsonl"))]
+    return found
+
+
+def _entry(client: str, path: str, one: Found, machine: Machine) -> Entry:
+    troubles = _troubles(one, machine)
+    memory = "" if one.kind == "docker" else _memory(one, machine, troubles)
+    return Entry(client, path, one.name, _KINDS[one.kind], memory, tuple(troubles))
+
+
+def _troubles(one: Found, machine: Machine) -> list[str]:
+    """What is wrong with the command; what is not expanded is said of the variables that choose the file alone."""
+    troubles: list[str] = []
+    command = one.start.command
+    if _VARIABLE.search(command):
+        troubles.append(f"its command holds a variable: {shown(command)}")
+    elif shutil.which(os.path.expanduser(command)) is None:
+        troubles.append(f"its command {shown(command)} is not there")
+    archive = next((word for word in one.start.args if word.endswith(".pyz")), None)
+    if one.kind == "ours" and archive is not None:
+        if not flavour(machine.platform).isabs(archive):
+            troubles.append(f"{shown(archive)} is a relative path: the client may start it in any folder")
+        elif not os.path.exists(archive):
+            troubles.append(f"{shown(archive)} is not there")
+    for name, meant in environment.misspelt(one.start.env, machine.platform):
+        troubles.append(f"it sets {shown(name)}, which nobody reads: {meant} may be meant")
+    return troubles
+
+
+def _memory(one: Found, machine: Machine, troubles: list[str]) -> str:
+    """The memory file of a server; "" where it cannot be told, with the reason among the troubles."""
+    environ: Mapping[str, str] = {**machine.environ, **one.start.env}
+    if one.kind == "npm":
+        written = one.start.env.get(environment.FILE)
+        if written and _VARIABLE.search(written):
+            troubles.append(f"{environment.FILE} holds a variable, which the npm server takes as it is written")
+        if written and written.startswith("~"):
+            troubles.append(f"{environment.FILE} begins with ~, which the npm server takes as it is written")
+        if written and not flavour(machine.platform).isabs(written):
+            return f"{written} (seen from the npm server's own folder)"
+        return written or "in its own folder"
+    options = dict(zip(one.start.args, one.start.args[1:], strict=False))
+    archive = next((word for word in one.start.args if word.endswith(".pyz")), None)
+    folder = os.path.dirname(os.path.realpath(archive)) if archive else None
+    around = paths.Surroundings(environ, machine.platform, folder, None)
+    try:
+        return paths.locate(options.get("--file"), options.get("--profile"), around).path
+    except MemoryServerError as error:
+        troubles.append(str(error))
+        return ""

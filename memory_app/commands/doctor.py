@@ -1,0 +1,172 @@
+"""Find out why something does not work: which memory file is used and why, whether its folder is safe for locking and
+renaming (tried on the spot), and what the clients on this machine are configured to start. Changes nothing; the files
+that it tries with are gone afterwards.
+
+Exit status: 0 if all is well, 1 if something should be looked at."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+from typing import Any, Final
+
+from memory_app import __version__, environment
+from memory_app.commands import beside
+from memory_app.commands.access import located, whole
+from memory_app.commands.clients.table import Machine
+from memory_app.commands.configured import Entry, entries, npm_memories
+from memory_app.commands.frame import program
+from memory_app.commands.terminal import Terminal, counted, output, safe, write_json
+from memory_app.commands.trials import Trial, trials
+from memory_app.errors import MemoryServerError
+from memory_app.shapes import reads_as_memory
+
+EXAMPLES: Final = (
+    ("doctor", "look at the memory that the server uses, and at the clients"),
+    ("doctor --file /mnt/share/memory.jsonl", "try whether a memory can be kept there"),
+    ("doctor --json", "print all that was found for a program, or for a bug report"),
+)
+
+_SIGNS: Final = {True: ("ok", "green"), None: ("note", "yellow"), False: ("bad", "red")}
+
+
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def run(asked: argparse.Namespace) -> int:
+    machine = Machine(sys.platform, os.environ)
+    location = located(asked)
+    folder, tried = _tried(location.path)
+    state = _state(location.path)
+    there = os.path.isdir(os.path.dirname(os.path.realpath(location.path)))
+    around = [Trial(one.text, None) for one in beside.findings(location.path)] if there else []
+    found, unreadable = entries(machine, _current_folder())
+    clients = [*_compared(found), *(Trial(f"{path} cannot be read", False, why) for path, why in unreadable)]
+    old = [path for path in npm_memories(machine) if os.path.realpath(path) != os.path.realpath(location.path)]
+    all_of_it = [state, *tried, *around, *clients]
+    if asked.json:
+        write_json(_as_json(location.path, location.why, folder, state, tried, around, found, clients, old))
+    else:
+        out = output()
+        _section(out, "This program", _program())
+        _section(out, "The memory file", [f"{safe(location.path)}  ({location.why})"], [state, *around])
+        _section(out, f"Its folder {safe(folder)}", [], tried)
+        _clients(out, found, clients)
+        if old:
+            out.line(out.styled("Memories that the npm server left in its own folder", "bold"))
+            for path in old:
+                out.line(f"  {safe(path)}")
+            out.line(f"  To bring one over: {program()} import PATH")
+            out.line()
+        bad = sum(one.ok is False or (one.ok is None and one in clients) for one in all_of_it)
+        out.line(out.styled("All is well.", "green") if not bad else f"{counted(bad, 'thing')} to look at.")
+    return int(any(one.ok is False or (one.ok is None and one in clients) for one in all_of_it))
+
+
+def _program() -> list[str]:
+    archive = os.environ.get(environment.ARCHIVE) or os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    lines = [
+        f"memory-server {__version__}, {safe(archive)}",
+        f"Python {platform.python_version()}, {safe(sys.executable)}",
+        f"{platform.platform()}, {platform.machine()}",
+    ]
+    variables = [name for name in environment.SET_BY_PEOPLE if os.environ.get(name)]
+    return [*lines, *(f"{name} = {safe(os.environ[name])}" for name in variables)]
+
+
+def _state(path: str) -> Trial:
+    """What there is at the memory's path."""
+    if not os.path.lexists(path):
+        return Trial("it is not there yet", True, "the first thing that is stored makes it")
+    try:
+        data = whole(path)
+    except MemoryServerError as error:
+        return Trial("it can be read", False, str(error))
+    if not reads_as_memory(data):
+        return Trial("it is a memory", False, "it holds something else, and is neither served nor written")
+    link = f", a link to {safe(os.path.realpath(path))}" if os.path.islink(path) else ""
+    return Trial("it can be read", True, f"{len(data):,} bytes{link}")
+
+
+def _tried(path: str) -> tuple[str, list[Trial]]:
+    """Try the folder of the real file, or the nearest one above that is there."""
+    real = os.path.realpath(path)
+    folder = os.path.dirname(real)
+    while not os.path.isdir(folder) and os.path.dirname(folder) != folder:
+        folder = os.path.dirname(folder)
+    return folder, trials(folder, path if folder == os.path.dirname(real) else os.path.join(folder, "memory.jsonl"))
+
+
+def _compared(found: list[Entry]) -> list[Trial]:
+    """What is wrong with the entries, each by itself and all together."""
+    wrong = [Trial(f"{one.client}, {one.name}", False, trouble) for one in found for trouble in one.troubles]
+    memories = dict.fromkeys(one.memory for one in found if one.kind == "this server" and one.memory)
+    if len(memories) > 1:
+        text = "their clients do not see the same memory: " + ", ".join(map(safe, memories))
+        wrong.append(Trial("several memories are in use", None, text))
+    return wrong
+
+
+def _section(out: Terminal, title: str, lines: list[str], tried: list[Trial] | None = None) -> None:
+    out.line(out.styled(title, "bold"))
+    for line in lines:
+        out.line(f"  {line}")
+    for one in tried or ():
+        _show(out, one)
+    out.line()
+
+
+def _clients(out: Terminal, found: list[Entry], wrong: list[Trial]) -> None:
+    out.line(out.styled("Memory servers in the clients' configurations", "bold"))
+    for one in found:
+        memory = f": {safe(one.memory)}" if one.memory else ""
+        out.line(f"  {one.client}, {safe(one.name)}: {one.kind}{memory}")
+        out.line(out.styled(f"    in {safe(one.file)}", "dim"))
+    if not found:
+        out.line(f"  none; `{program()} config` sets one up")
+    for trial in wrong:
+        _show(out, trial)
+    out.line()
+
+
+def _show(out: Terminal, one: Trial) -> None:
+    sign, style = _SIGNS[one.ok]
+    out.line(f"  {out.styled(f'{sign:<4}', style)}  {safe(one.what)}{': ' + safe(one.text) if one.text else ''}")
+
+
+def _current_folder() -> str | None:
+    try:
+        return os.getcwd()
+    except OSError:  # it was removed
+        return None
+
+
+def _as_json(
+    path: str,
+    why: str,
+    folder: str,
+    state: Trial,
+    tried: list[Trial],
+    around: list[Trial],
+    found: list[Entry],
+    clients: list[Trial],
+    old: list[str],
+) -> dict[str, Any]:
+    return {
+        "version": __version__,
+        "python": platform.python_version(),
+        "executable": sys.executable,
+        "platform": platform.platform(),
+        "file": path,
+        "why": why,
+        "state": state._asdict(),
+        "folder": folder,
+        "trials": [one._asdict() for one in tried],
+        "beside": [one.what for one in around],
+        "servers": [one._asdict() for one in found],
+        "troubles": [one._asdict() for one in clients],
+        "npmMemories": old,
+    }

@@ -1,0 +1,56 @@
+"""Write the memory for people and for other programs. The form is told by --format, or by the ending of --output;
+without either it is JSON.
+
+In CSV a cell that a spreadsheet would run as a formula (it begins with = + - @, a tab or a line end) gets an apostrophe
+put before it; --raw-cells leaves cells as they are."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Final
+
+from memory_app.commands.access import existing, opened, same_file, written_new
+from memory_app.commands.formats import FORMS, Memory, Options, form_of, writer
+from memory_app.commands.terminal import counted, say, tracked, write_bytes
+from memory_app.errors import UsageError
+from memory_app.expansion import shown
+
+EXAMPLES: Final = (
+    ("export --format markdown", "print the memory as a page to read"),
+    ("export --output memory.csv --bom", "write a table that Excel opens as it should"),
+    ("export --format dot | dot -Tsvg > memory.svg", "draw it with Graphviz"),
+)
+
+
+def register(parser: argparse.ArgumentParser) -> None:
+    forms = "; ".join(f"{name}: {form.summary}" for name, form in FORMS.items())
+    parser.add_argument("--format", choices=tuple(FORMS), metavar="FORM", help=forms)
+    parser.add_argument("--output", "-o", metavar="PATH", help="the file to write (default: stdout)")
+    parser.add_argument("--force", action="store_true", help="replace the file if it exists")
+    parser.add_argument(
+        "--raw-cells", action="store_true", help="CSV: put nothing before cells that look like formulas"
+    )
+    parser.add_argument("--bom", action="store_true", help="CSV: begin with the mark by which Excel knows UTF-8")
+
+
+def run(asked: argparse.Namespace) -> int:
+    location = existing(asked)
+    output = None if asked.output in (None, "-") else asked.output
+    form = asked.format or (form_of(output) if output else None) or ("json" if output is None else None)
+    if form is None:
+        raise UsageError(f"{shown(output or '')}: the ending tells no form. Add --format {' or '.join(FORMS)}.")
+    if output and same_file(output, location.path):
+        raise UsageError("--output is the memory file itself. Name another file; for a copy there is backup.")
+    with opened(location.path) as store:
+        memory = Memory.of(store.graph())
+    total = len(memory.entities) + len(memory.relations)
+    options = Options(asked.raw_cells, asked.bom, os.path.splitext(os.path.basename(location.path))[0].capitalize())
+    chunks = tracked(writer(form)(memory, options), total, "Exporting")
+    if output is None:
+        write_bytes(chunks)
+    else:
+        written_new(output, chunks, force=asked.force)
+        counts = f"{counted(len(memory.entities), 'entity')} and {counted(len(memory.relations), 'relation')}"
+        say(f"Wrote {counts} to {shown(output)}")
+    return 0

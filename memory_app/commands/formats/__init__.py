@@ -1,0 +1,70 @@
+"""The forms in which a memory can be written for other programs: each a function from a memory to pieces of bytes.
+
+All write UTF-8, each entity once, with its neighbours where the form has a place for them. A relation's end that is no
+entity is written as a name without a type. Keys that other programs put into the file are left out: for a copy of the
+file as it is there is `backup`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from typing import Final, NamedTuple, cast
+
+from memory_app.graph import Graph
+from memory_app.records import EntityLine, RelationLine
+
+
+class Memory(NamedTuple):
+    """What is written: all of a graph, or some of it. `missing` are the ends of relations that are no entities."""
+
+    entities: list[EntityLine]
+    relations: list[RelationLine]
+    missing: list[str]
+
+    @classmethod
+    def of(cls, graph: Graph) -> Memory:
+        missing = [name for name in graph.touching if name not in graph.entities]
+        return cls(list(graph.first_entities()), list(graph.first_relations()), missing)
+
+
+class Options(NamedTuple):
+    """`raw_cells`: nothing is put before a CSV cell that a spreadsheet would take for a formula. `bom`: CSV begins with
+    the mark by which Excel knows UTF-8. `title` heads a Markdown page."""
+
+    raw_cells: bool = False
+    bom: bool = False
+    title: str = "Memory"
+
+
+Writer = Callable[[Memory, Options], Iterator[bytes]]
+
+
+class Form(NamedTuple):
+    module: str
+    function: str
+    endings: tuple[str, ...]
+    summary: str
+
+
+FORMS: Final[Mapping[str, Form]] = {
+    "json": Form("documents", "json_document", (".json",), "one object, the data of read_graph"),
+    "jsonl": Form(
+        "documents", "json_lines", (".jsonl", ".ndjson"), "one record a line, as every memory server reads it"
+    ),
+    "markdown": Form("markdown", "page", (".md", ".markdown"), "a page to read, an entity a heading"),
+    "csv": Form("table", "csv_table", (".csv",), "one table, a row for each entity, observation and relation"),
+    "graphml": Form("graphml", "document", (".graphml", ".xml"), "for Gephi, yEd, networkx and other graph programs"),
+    "dot": Form("dot", "drawing", (".dot", ".gv"), "for Graphviz: dot -Tsvg memory.dot"),
+}
+
+
+def writer(form: str) -> Writer:
+    chosen = FORMS[form]
+    module = import_module(f"memory_app.commands.formats.{chosen.module}")
+    return cast(Writer, getattr(module, chosen.function))
+
+
+def form_of(path: str) -> str | None:
+    """The form that a file's name asks for by its ending."""
+    return next((name for name, form in FORMS.items() if path.lower().endswith(form.endings)), None)

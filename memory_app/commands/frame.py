@@ -1,0 +1,167 @@
+"""The frame around every command: its parser, its help, and how it ends.
+
+| end | exit status | stderr |
+|---|---|---|
+| done | what the command says: 0, or 1 for "found something" | nothing |
+| wrong use, or something that could not be done | 2 | one line |
+| Ctrl-C | 130 | nothing |
+| whoever read our stdout has stopped reading | 0 | nothing |
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import errno
+import importlib
+import os
+import sys
+import textwrap
+from collections.abc import Sequence
+from typing import Any, Final, NoReturn, Protocol, cast
+
+from memory_app import environment
+from memory_app.commands import COMMANDS
+from memory_app.commands.terminal import width
+from memory_app.errors import MemoryServerError, UsageError
+from memory_app.expansion import shown
+
+_INTERRUPTED: Final = 130
+"""128 and the number of SIGINT, as shells count."""
+
+
+class _Module(Protocol):
+    """A command's module. In EXAMPLES each is a command line without the program, and what it does."""
+
+    __doc__: str | None
+    EXAMPLES: Sequence[tuple[str, str]]
+
+    def register(self, parser: argparse.ArgumentParser) -> None: ...
+
+    def run(self, asked: argparse.Namespace) -> int: ...
+
+
+class _Help(argparse.HelpFormatter):
+    """Paragraphs are filled to the terminal's width, lines that are indented stay as they are."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=width())
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        parts = [part if part.startswith(" ") else textwrap.fill(part, width) for part in _paragraphs(text)]
+        return "\n".join(parts)
+
+
+class Parser(argparse.ArgumentParser):
+    """Wrong use is a UsageError, told in one line, in place of a usage text and an exit in the midst."""
+
+    def error(self, message: str) -> NoReturn:
+        message = message[:1].lower() + message[1:]
+        raise UsageError(f"{shown(message)}. Try: {self.prog} --help")
+
+
+def run(name: str, arguments: Sequence[str], file: str | None, profile: str | None) -> int:
+    """Run one command to its end; see the table above. UsageError if there is no such command."""
+    if name not in COMMANDS:
+        raise UsageError(f"{shown(name)} is no command.{_meant(name)} Try: {program()} --help")
+    _write_all_characters()
+    try:
+        status = _run(name, arguments, file, profile)
+        sys.stdout.flush()
+        return status
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except MemoryServerError as error:
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+        sys.stderr.write(f"memory-server: {_one_line(str(error))}\n")
+        return 2
+    except OSError as error:
+        if not _nobody_reads(error):
+            raise
+        _forget_stdout()
+        return 0
+
+
+def parser_of(name: str) -> tuple[Parser, _Module]:
+    """A command's parser, and its module."""
+    module = cast(_Module, importlib.import_module(f"memory_app.commands.{COMMANDS[name].module}"))
+    examples = "\n".join(f"  {program()} {line}\n      {what}" for line, what in module.EXAMPLES)
+    parser = Parser(
+        prog=f"{program()} {name}",
+        description=(module.__doc__ or "").strip(),
+        epilog=f"examples:\n{examples}",
+        formatter_class=_Help,
+        allow_abbrev=False,
+        add_help=False,
+    )
+    module.register(parser)
+    common = parser.add_argument_group("which memory")
+    common.add_argument("--file", metavar="PATH", help="the memory file (default: the one that the server uses)")
+    common.add_argument("--profile", metavar="NAME", help="a memory of its own beside the default one")
+    parser.add_argument("-h", "--help", action="help", help="print this and exit")
+    return parser, module
+
+
+def program() -> str:
+    """How this program was called, for texts that people copy."""
+    archive = os.environ.get(environment.ARCHIVE)
+    if archive or sys.argv[0].endswith(".pyz"):
+        return f"python {os.path.basename(archive or sys.argv[0])}"
+    if os.path.basename(sys.argv[0]) == "__main__.py":
+        return "python -m memory_app"
+    return os.path.basename(sys.argv[0]) or "memory-server"
+
+
+def _run(name: str, arguments: Sequence[str], file: str | None, profile: str | None) -> int:
+    parser, module = parser_of(name)
+    try:
+        asked = parser.parse_intermixed_args(arguments)
+    except SystemExit as end:  # --help
+        return int(end.code or 0)
+    if asked.file is None and asked.profile is None:
+        asked.file, asked.profile = file, profile
+    return module.run(asked)
+
+
+def _paragraphs(text: str) -> list[str]:
+    """Blank lines, indented lines and headings by themselves, other lines that belong together as one."""
+    found: list[str] = []
+    for line in text.splitlines():
+        joins = found and found[-1] and line and not line.startswith(" ") and not found[-1].startswith(" ")
+        if joins and not found[-1].endswith(":"):
+            found[-1] += f" {line}"
+        else:
+            found.append(line)
+    return found
+
+
+def _meant(name: str) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, COMMANDS, 1)
+    return f" Did you mean {close[0]}?" if close else ""
+
+
+def _one_line(text: str) -> str:
+    return shown(" ".join(text.split("\n")))
+
+
+def _write_all_characters() -> None:
+    """Have a terminal or pipe with a small character set show escapes where it lacks a character, not fail."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            cast(Any, stream).reconfigure(errors="backslashreplace")
+
+
+def _nobody_reads(error: OSError) -> bool:
+    """Whether stdout's pipe was closed; Windows calls that an invalid argument."""
+    return isinstance(error, BrokenPipeError) or (sys.platform == "win32" and error.errno == errno.EINVAL)
+
+
+def _forget_stdout() -> None:
+    """Send what is still buffered nowhere, since the interpreter's last flush would complain."""
+    with contextlib.suppress(OSError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

@@ -1,0 +1,107 @@
+"""Add what another memory file holds: JSON Lines, one JSON object with entities and relations, and the forms of other
+memory servers are understood. Nothing that is there is changed or lost: new entities and relations are added, entities
+that both have get the observations that they lack. The memory is backed up first."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Any, Final
+
+from memory_app.commands import backups
+from memory_app.commands.access import changed, contents_of, located, opened, same_file, whole
+from memory_app.commands.differences import Difference, show_side, show_types
+from memory_app.commands.terminal import counted, output, safe, say, tracked, write_json
+from memory_app.commands.union import united
+from memory_app.errors import UsageError
+from memory_app.expansion import shown
+from memory_app.graph import Graph
+
+EXAMPLES: Final = (
+    ("import old-memory.jsonl --dry-run", "say what would be added, change nothing"),
+    ("import old-memory.jsonl", "add it"),
+    ("import - < export.json", "add what comes on stdin"),
+)
+
+
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("sources", nargs="+", metavar="SOURCE", help="a file to add, - for stdin")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be added, change nothing")
+    parser.add_argument("--json", action="store_true", help="print one JSON object that says what was added")
+
+
+class _Import:
+    """One import: the graphs to add, and what came of the last time that they were added to a graph."""
+
+    def __init__(self, path: str, graphs: list[Graph]) -> None:
+        self._path = path
+        self._graphs = graphs
+        self.difference = Difference.between(Graph.empty(), Graph.empty())
+        self.backup: str | None = None
+
+    def look(self, graph: Graph) -> Graph:
+        after = graph
+        types: dict[str, tuple[str, str]] = {}
+        for one in self._graphs:
+            types.update(Difference.between(after, one).types)
+            after = united(after, one, other_lines=False).graph
+        self.difference = Difference.between(graph, after)._replace(types=types)
+        return after
+
+    def apply(self, graph: Graph) -> tuple[Graph, None]:
+        """For the store."""
+        after = self.look(graph)
+        if after is not graph and os.path.exists(self._path):
+            self.backup = backups.made(self._path, whole(self._path))[0]
+        return after, None
+
+
+def run(asked: argparse.Namespace) -> int:
+    path = located(asked, writes=not asked.dry_run).path
+    graphs, left = [], 0
+    for source in tracked(asked.sources, len(asked.sources), "Reading"):
+        if source != "-" and same_file(source, path):
+            raise UsageError(f"{shown(source)} is the memory itself: there is nothing to import.")
+        contents = contents_of(source)
+        left += len(contents.head) + len(contents.tail)
+        graphs.append(Graph.of(contents))
+    work = _Import(path, graphs)
+    with opened(path, quiet=True) as store:
+        if asked.dry_run:
+            work.look(store.graph())
+        else:
+            changed(store, work.apply)
+    if asked.json:
+        write_json(_as_json(path, work, left, dry=asked.dry_run))
+    else:
+        _tell(path, work, left, dry=asked.dry_run)
+    return 0
+
+
+def _tell(path: str, work: _Import, left: int, *, dry: bool) -> None:
+    out = output()
+    added = work.difference.second
+    if not any(added):
+        out.line(f"There is nothing new for {safe(path)}.")
+    else:
+        out.line(f"{'Would add' if dry else 'Added'} to {safe(path)}:")
+        show_side(out, added)
+    if work.difference.types:
+        out.line("  Of another type there (the memory's own stays):")
+        show_types(out, work.difference.types)
+    if left:
+        say(f"{counted(left, 'line')} that {'is no record' if left == 1 else 'are no records'} of ours stayed behind")
+    if work.backup:
+        say(f"The memory as it was is kept in {safe(work.backup)}")
+
+
+def _as_json(path: str, work: _Import, left: int, *, dry: bool) -> dict[str, Any]:
+    found = work.difference.as_json("memory", "import")
+    return {
+        "file": path,
+        "dryRun": dry,
+        "added": found["importOnly"],
+        "types": found["types"],
+        "linesLeftBehind": left,
+        "backup": work.backup,
+    }

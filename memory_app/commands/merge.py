@@ -1,0 +1,74 @@
+"""Unite two copies of one memory, such as a sync service leaves when two machines wrote at the same time. Says what
+differs, then adds to A what only B has, after a backup of A; B stays as it is. With --output both stay as they are and
+the union is written to a new file.
+
+What was deleted in one copy and is still in the other comes back: a copy does not tell a deletion from something that
+it never had."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Final
+
+from memory_app.commands import backups
+from memory_app.commands.access import changed, contents_of, opened, same_file, whole, written_new
+from memory_app.commands.differences import Difference
+from memory_app.commands.terminal import counted, output, safe, say, write_json
+from memory_app.commands.union import united
+from memory_app.errors import UsageError
+from memory_app.expansion import shown
+from memory_app.graph import Graph
+
+EXAMPLES: Final = (
+    ('merge memory.jsonl "memory (conflicted copy).jsonl" --dry-run', "say what differs, change nothing"),
+    ('merge memory.jsonl "memory (conflicted copy).jsonl"', "add to the first what only the second has"),
+    ("merge laptop.jsonl desktop.jsonl --output both.jsonl", "write the union to a new file"),
+)
+
+
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("first", metavar="A", help="the memory that is kept")
+    parser.add_argument("second", metavar="B", help="the copy to add to it")
+    parser.add_argument("--output", "-o", metavar="PATH", help="write the union there, change neither A nor B")
+    parser.add_argument("--force", action="store_true", help="replace the file of --output if it exists")
+    parser.add_argument("--dry-run", action="store_true", help="say what differs, change nothing")
+    parser.add_argument("--json", action="store_true", help="print one JSON object that says what differs")
+
+
+def run(asked: argparse.Namespace) -> int:
+    if same_file(asked.first, asked.second):
+        raise UsageError(f"{shown(asked.first)} and {shown(asked.second)} are the same file.")
+    one, other = (Graph.of(contents_of(path)) for path in (asked.first, asked.second))
+    difference = Difference.between(one, other)
+    written, backup = None, None
+    if not asked.dry_run:
+        if asked.output is None:
+            backup = _into(asked.first, other)
+            written = asked.first
+        elif same_file(asked.output, asked.first) or same_file(asked.output, asked.second):
+            raise UsageError("--output is one of the two files. Leave it out to add B to A.")
+        else:
+            written_new(asked.output, united(one, other, other_lines=True).graph.chunks(), force=asked.force)
+            written = asked.output
+    if asked.json:
+        write_json({"written": written, "backup": backup, **difference.as_json("first", "second")})
+        return 0
+    out = output()
+    out.line(f"{counted(difference.same, 'entity')} in both. What differs:")
+    difference.show(out, f"only in {safe(asked.first)}", f"only in {safe(asked.second)}")
+    if difference.types:
+        out.line(f"  The types of {safe(asked.first)} {'would stay' if asked.dry_run else 'stay'}.")
+    if written:
+        say(f"The union is in {safe(written)}" + (f", its former content in {safe(backup)}" if backup else ""))
+    return 0
+
+
+def _into(path: str, other: Graph) -> str | None:
+    """Add to the memory at `path`; the backup of what it was, None if it lacked nothing."""
+
+    def change(graph: Graph) -> tuple[Graph, str | None]:
+        after = united(graph, other, other_lines=True).graph
+        return after, None if after is graph else backups.made(path, whole(path))[0]
+
+    with opened(path, quiet=True) as store:
+        return changed(store, change)

@@ -1,0 +1,114 @@
+"""Markdown as a page for a terminal: headings stand out, paragraphs and lists are wrapped, code and tables stay.
+
+Knows the Markdown that the guide is written in: headings, paragraphs, lists, fenced and inline code, tables, emphasis,
+links, quotes. Anything else comes out as it is written.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator
+from typing import Final
+
+from memory_app.commands.terminal import Terminal, columns, padded, width
+
+_ITEM: Final = re.compile(r"^(\s*)([-*+]|\d+\.)\s+(.*)$")
+_LINK: Final = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
+_STRONG: Final = re.compile(r"\*\*(.+?)\*\*")
+_EMPHASIS: Final = re.compile(r"(?<![\w*])[*_]([^*_\s](?:[^*_]*[^*_\s])?)[*_](?![\w*])")
+_CODE: Final = re.compile(r"(`[^`]+`)")
+
+
+def rendered(markdown: str, out: Terminal) -> Iterator[str]:
+    """The page's lines."""
+    lines = markdown.replace("\r\n", "\n").split("\n")
+    place = 0
+    while place < len(lines):
+        line = lines[place]
+        if line.startswith("```"):
+            end = next((n for n in range(place + 1, len(lines)) if lines[n].startswith("```")), len(lines))
+            yield from (f"    {code}" if code else "" for code in lines[place + 1 : end])
+            place = end + 1
+        elif line.startswith("|"):
+            end = next((n for n in range(place, len(lines)) if not lines[n].startswith("|")), len(lines))
+            yield from _table(lines[place:end], out)
+            place = end
+        elif line.startswith("#"):
+            yield out.styled(_plain(line.lstrip("#").strip(), out), "bold", "cyan")
+            place += 1
+        elif not line.strip():
+            yield ""
+            place += 1
+        else:
+            end = _end_of_paragraph(lines, place)
+            yield from _paragraph(lines[place:end], out)
+            place = end
+
+
+def _end_of_paragraph(lines: list[str], start: int) -> int:
+    for n in range(start + 1, len(lines)):
+        line = lines[n]
+        if not line.strip() or line.startswith(("#", "```", "|", ">")) or _ITEM.match(line):
+            return n
+    return len(lines)
+
+
+def _paragraph(lines: list[str], out: Terminal) -> Iterator[str]:
+    item = _ITEM.match(lines[0])
+    if item:
+        first, rest = f"{item[1]}{item[2]} ", [item[3], *lines[1:]]
+    elif lines[0].startswith(">"):
+        first, rest = "  ", [line.lstrip("> ") for line in lines]
+    else:
+        first, rest = "", lines
+    text = " ".join(line.strip() for line in rest)
+    wrapped = textwrap.wrap(
+        _bare(text), width(), initial_indent=first, subsequent_indent=" " * len(first), break_on_hyphens=False
+    )
+    yield from (_plain(line, out) for line in wrapped)
+
+
+def _table(lines: list[str], out: Terminal) -> Iterator[str]:
+    rows = [[_bare(cell.strip()).replace("\\|", "|") for cell in _cells(line)] for line in lines]
+    rows = [row for row in rows if not all(set(cell) <= set(":-") for cell in row)]
+    sizes = [max(columns(_unmarked(row[n])) if n < len(row) else 0 for row in rows) for n in range(len(rows[0]))]
+    if sum(sizes) + 2 * len(sizes) > width():
+        yield from _stacked(rows, out)
+        return
+    for number, row in enumerate(rows):
+        cells = [padded(_unmarked(cell), size) for cell, size in zip(row, sizes, strict=False)]
+        yield out.styled("  ".join(cells).rstrip(), *(("bold",) if number == 0 else ()))
+
+
+def _stacked(rows: list[list[str]], out: Terminal) -> Iterator[str]:
+    """A table that is wider than the terminal: each row a block, its first cell as the heading."""
+    for row in rows[1:]:
+        yield out.styled(_unmarked(row[0]), "bold")
+        for title, cell in zip(rows[0][1:], row[1:], strict=False):
+            text = f"{_unmarked(title)}: {_unmarked(cell)}" if title else _unmarked(cell)
+            yield from textwrap.wrap(text, width(), initial_indent="  ", subsequent_indent="    ")
+
+
+def _cells(line: str) -> list[str]:
+    return re.split(r"(?<!\\)\|", line.strip().strip("|"))
+
+
+def _bare(text: str) -> str:
+    """Links as their text, with their address where it leads out of the guide; emphasis without its signs."""
+    pieces = _CODE.split(text)
+    for n in range(0, len(pieces), 2):
+        piece = _LINK.sub(lambda link: f"{link[1]} ({link[2]})" if "://" in link[2] else link[1], pieces[n])
+        pieces[n] = _EMPHASIS.sub(r"\1", _STRONG.sub(r"\1", piece))
+    return "".join(pieces)
+
+
+def _unmarked(text: str) -> str:
+    return text.replace("`", "")
+
+
+def _plain(line: str, out: Terminal) -> str:
+    """The line with its inline code standing out; without colours its signs stay, as people know them."""
+    if not out.interactive:
+        return line
+    return _CODE.sub(lambda code: out.styled(code[1][1:-1], "yellow"), line)

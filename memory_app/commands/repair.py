@@ -1,0 +1,124 @@
+"""Mend what check found, after a backup. Names that stand on several lines become one entity with all observations,
+repeated relations and observations are dropped, records of other programs' forms are written in ours, blank lines and
+other people's line ends go. No fact is lost: what cannot be merged is kept under the key "otherValues", and the backup
+holds the file as it was. Servers that run see the mended file at their next call."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Final
+
+from memory_app.commands import backups
+from memory_app.commands.access import changed, existing, opened, whole
+from memory_app.commands.inspection import judged
+from memory_app.commands.mending import Mended, Options, mend
+from memory_app.commands.terminal import counted, output, safe, write_json
+from memory_app.graph import Graph
+
+EXAMPLES: Final = (
+    ("repair --dry-run", "say what would be mended, change nothing"),
+    ("repair", "mend it"),
+    ("repair --drop-unreadable", "also move lines that nobody can read into a file of their own"),
+    ("repair --add-missing", "also make the entities that relations name and that are not there"),
+)
+
+
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--dry-run", action="store_true", help="say what would be mended, change nothing")
+    parser.add_argument(
+        "--drop-unreadable", action="store_true", help="move unreadable lines to <name>.<UTC time>.unreadable beside it"
+    )
+    parser.add_argument(
+        "--add-missing",
+        action="store_true",
+        help="make an entity of type unknown for each end of a relation that lacks one",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+class _Repair:
+    """One repair: what came of the last time that it was applied to a graph."""
+
+    def __init__(self, path: str, asked: argparse.Namespace) -> None:
+        self._path = path
+        self._asked = asked
+        self.mended: Mended | None = None  # None: there was nothing to mend
+        self.backup: str | None = None
+        self.side_file: str | None = None
+
+    def look(self, graph: Graph) -> Mended | None:
+        """What there is to mend in the file that this graph was read from; None for nothing."""
+        unreadable: frozenset[bytes] = frozenset()
+        if self._asked.drop_unreadable:
+            unreadable = frozenset(raw for raw in (*graph.head, *graph.tail) if judged(raw)[0] == "unreadable")
+        mended = mend(graph, Options(self._asked.add_missing, unreadable))
+        after = b"".join(mended.graph.chunks())
+        present = whole(self._path)
+        self._present = present
+        return None if present in (after, after.removesuffix(b"\n")) else mended
+
+    def apply(self, graph: Graph) -> tuple[Graph, None]:
+        """For the store. Copies come first: after a crash there is at worst one too many."""
+        self.mended = self.look(graph)
+        if self.mended is None:
+            return graph, None
+        self.backup = backups.made(self._path, self._present)[0]
+        if self.mended.moved_out and self.side_file is None:
+            lines = b"".join(raw + b"\n" for raw in self.mended.moved_out)
+            self.side_file = backups.made(self._path, lines, ending=".unreadable")[0]
+        return self.mended.graph, None
+
+
+def run(asked: argparse.Namespace) -> int:
+    path = existing(asked, writes=not asked.dry_run).path
+    repair = _Repair(path, asked)
+    with opened(path, quiet=True) as store:
+        if asked.dry_run:
+            repair.mended = repair.look(store.graph())
+        else:
+            changed(store, repair.apply)
+    if asked.json:
+        write_json(_as_json(path, repair, dry=asked.dry_run))
+    else:
+        _tell(path, repair, dry=asked.dry_run)
+    return 0
+
+
+def _tell(path: str, repair: _Repair, *, dry: bool) -> None:
+    out = output()
+    mended = repair.mended
+    if mended is None:
+        out.line(f"There is nothing to mend in {safe(path)}.")
+        return
+    out.line(f"{'Would mend' if dry else 'Mended'} {safe(path)}:")
+    parts = (
+        (mended.merged, "line", "of a repeated name merged into the first"),
+        (mended.dropped, "repeated relation", "dropped"),
+        (mended.rewritten, "record", "written in our form"),
+        (len(mended.added), "missing entity", "made"),
+        (len(mended.moved_out), "unreadable line", "moved out"),
+    )
+    done = [f"  {counted(number, noun)} {what}" for number, noun, what in parts if number]
+    for line in done or ["  line ends, blank lines and the like put in order"]:
+        out.line(line)
+    if repair.backup:
+        out.line(f"The file as it was is kept in {safe(os.path.basename(repair.backup))}, the way back is restore.")
+    if repair.side_file:
+        out.line(f"The unreadable lines are in {safe(os.path.basename(repair.side_file))}.")
+
+
+def _as_json(path: str, repair: _Repair, *, dry: bool) -> dict[str, object]:
+    mended = repair.mended
+    return {
+        "file": path,
+        "dryRun": dry,
+        "changed": mended is not None,
+        "mergedLines": mended.merged if mended else 0,
+        "droppedRelations": mended.dropped if mended else 0,
+        "rewrittenRecords": mended.rewritten if mended else 0,
+        "addedEntities": list(mended.added) if mended else [],
+        "movedOutLines": len(mended.moved_out) if mended else 0,
+        "backup": repair.backup,
+        "unreadableLines": repair.side_file,
+    }

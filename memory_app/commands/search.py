@@ -1,0 +1,64 @@
+"""Find entities by words in their name, type or observations, as the search_nodes tool does: small and capital letters,
+accents and widths of letters do not matter; if nothing holds the words as they stand together, what holds all of them
+anywhere is found."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Final
+
+from memory_app import queries
+from memory_app.commands import portrait
+from memory_app.commands.access import graph_of
+from memory_app.commands.terminal import counted, output, say, write_json
+from memory_app.errors import UsageError
+from memory_app.fold import fold
+
+EXAMPLES: Final = (
+    ("search green tea", "find who likes green tea"),
+    ("search lisbon --limit 5", "show the first five only"),
+    ("search cafe --json", "print what was found for a program"),
+)
+
+_MOST: Final = 5
+"""Observations and relations of one entity that are shown; `show` has all."""
+
+
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("words", nargs="+", metavar="WORD", help="what to look for")
+    parser.add_argument(
+        "--limit", type=_number, default=20, metavar="N", help="entities to show (default 20, 0 for all)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the data of search_nodes as one JSON object")
+
+
+def run(asked: argparse.Namespace) -> int:
+    query = " ".join(asked.words)
+    graph = graph_of(asked)
+    found = queries.search(graph, query)
+    shown = found[: asked.limit] if asked.limit else found
+    if asked.json:
+        relations = queries.touching(graph, shown)
+        entities = [
+            {"name": one.name, "entityType": one.entity_type, "observations": one.observations()} for one in shown
+        ]
+        ends = [{"from": one.source, "to": one.target, "relationType": one.relation_type} for one in relations]
+        write_json({"entities": entities, "relations": ends, "total": len(found)})
+        return 0
+    if not found:
+        say("Nothing matches. Try fewer or shorter words.")
+        return 0
+    out = output()
+    words = [fold(query), *fold(query).split()]
+    for line in shown:
+        portrait.show(out, graph, line, words=[word for word in words if word.strip()], most=_MOST)
+        out.line()
+    more = f", the first {len(shown)} are shown (--limit 0 shows all)" if len(shown) < len(found) else ""
+    out.line(out.styled(f"{counted(len(found), 'entity')} found{more}", "dim"))
+    return 0
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal():
+        raise UsageError("--limit takes a number of entities, or 0 for all. Example: --limit 5")
+    return int(text)

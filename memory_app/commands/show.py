@@ -1,0 +1,62 @@
+"""Show an entity: its type, everything that is observed of it, and every entity that it is connected to. Small and
+capital letters and accents do not matter where only one name fits."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Final
+
+from memory_app.commands import portrait
+from memory_app.commands.access import graph_of
+from memory_app.commands.terminal import output, write_json
+from memory_app.errors import UsageError
+from memory_app.expansion import shown
+from memory_app.fold import fold
+from memory_app.graph import Graph
+from memory_app.records import EntityLine
+
+EXAMPLES: Final = (
+    ("show Ann", "show what is known of Ann"),
+    ('show "Ann Smith" Acme', "show two entities; a name with spaces stands in quotes"),
+    ("show Ann --json", "print it for a program"),
+)
+
+
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", nargs="+", metavar="NAME", help="an entity's name")
+    parser.add_argument("--json", action="store_true", help="print a JSON array with one object for each name")
+
+
+def run(asked: argparse.Namespace) -> int:
+    graph = graph_of(asked)
+    lines = [_named(graph, name) for name in asked.names]
+    if asked.json:
+        write_json([portrait.as_json(graph, line) for line in lines])
+        return 0
+    out = output()
+    for number, line in enumerate(lines):
+        if number:
+            out.line()
+        portrait.show(out, graph, line)
+    return 0
+
+
+def _named(graph: Graph, name: str) -> EntityLine:
+    """The entity of this name, or the only one whose name differs in case and accents alone."""
+    line = graph.entities.get(name)
+    if line is not None:
+        return line
+    wanted = fold(name)
+    same = [other for other in graph.entities if fold(other) == wanted]
+    if len(same) == 1:
+        return graph.entities[same[0]]
+    near = same or [other for other in graph.entities if wanted in fold(other)] or _similar(wanted, graph)
+    hint = f" Did you mean {' or '.join(shown(other) for other in near[:3])}?" if near else " Try: search"
+    raise UsageError(f"no entity is named {shown(name)}.{hint}")
+
+
+def _similar(wanted: str, graph: Graph) -> list[str]:
+    from difflib import get_close_matches
+
+    folded = {fold(name): name for name in graph.entities}
+    return [folded[match] for match in get_close_matches(wanted, folded, 3)]

@@ -1,0 +1,182 @@
+"""What people see: colours, bars and safe text. Colours and progress are for terminals alone, results are not.
+
+What a memory holds may be hostile to a terminal: control characters, escape sequences and marks that turn the writing
+direction come out as visible escapes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import time
+import unicodedata
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, TextIO, TypeVar
+
+T = TypeVar("T")
+
+_STYLES: Final = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+_JOINERS: Final = "\u200c\u200d\u00a0\u3000\u00ad"
+"""Called unprintable by Python, but parts of real words, emoji and names."""
+
+_PATIENCE: Final = 0.4
+"""Seconds before progress is shown: what is done by then needs none."""
+
+_TICK: Final = 0.1
+_BAR: Final = 24  # characters
+_WIDEST: Final = 100  # columns of running text; longer lines are hard to read
+
+
+class Terminal:
+    """A text stream that may be a terminal."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.interactive = stream.isatty()
+        self._colours = self.interactive and _wants_colours() and _knows_colours()
+
+    def line(self, text: str = "") -> None:
+        self._stream.write(text + "\n")
+
+    def styled(self, text: str, *styles: str) -> str:
+        """The text in these styles where colours are wanted, else as it is."""
+        if not self._colours or not text:
+            return text
+        return f"\x1b[{';'.join(_STYLES[style] for style in styles)}m{text}\x1b[0m"
+
+
+def output() -> Terminal:
+    return Terminal(sys.stdout)
+
+
+def say(text: str) -> None:
+    """A line for the person, beside the results."""
+    sys.stdout.flush()
+    sys.stderr.write(text + "\n")
+
+
+def width() -> int:
+    return min(shutil.get_terminal_size((_WIDEST, 24)).columns, _WIDEST)
+
+
+def safe(text: str) -> str:
+    """The text with everything that could command a terminal, line ends and tabs too, as a visible escape."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in _JOINERS else _escape(c) for c in text)
+
+
+def paragraph(text: str, indent: str, first: str | None = None) -> str:
+    """A text of the memory, safe, its own line ends kept and its lines wrapped to the terminal's width."""
+    lines: list[str] = []
+    for part in text.replace("\r\n", "\n").split("\n"):
+        lines += _wrapped(safe(part), max(width() - len(indent), 20))
+    return (indent if first is None else first) + f"\n{indent}".join(lines)
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """`1 entity`, `2,000 entities`."""
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number:,} {plural or (noun[:-1] + 'ies' if noun.endswith('y') else noun + 's')}"
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal the text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(c) or c in "\u200c\u200d" else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )
+
+
+def padded(text: str, size: int) -> str:
+    return text + " " * max(size - columns(text), 0)
+
+
+def write_json(value: Any) -> None:
+    """One JSON document on stdout, always UTF-8."""
+    text = json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+    write_bytes([text.encode("utf-8", "backslashreplace")])
+
+
+def write_bytes(chunks: Iterable[bytes]) -> None:
+    sys.stdout.flush()
+    for chunk in chunks:
+        sys.stdout.buffer.write(chunk)
+    sys.stdout.buffer.flush()
+
+
+def tracked(items: Iterable[T], total: int, what: str) -> Iterator[T]:
+    """The items, with a bar on the terminal while they are worked on, if that lasts."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield from items
+        return
+    started = shown_at = time.monotonic()
+    drawn = False
+    try:
+        for done, item in enumerate(items):
+            if not done & 63:
+                now = time.monotonic()
+                if now - started > _PATIENCE and now - shown_at > _TICK:
+                    _draw(what, done, max(total, 1))
+                    shown_at, drawn = now, True
+            yield item
+    finally:
+        if drawn:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def _draw(what: str, done: int, total: int) -> None:
+    part = min(done / total, 1.0)
+    filled = round(part * _BAR)
+    sys.stderr.write(f"\r{what} [{'#' * filled}{'.' * (_BAR - filled)}] {part:4.0%}\x1b[K")
+    sys.stderr.flush()
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
+    named = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(character)
+    return named or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
+
+
+def _wrapped(text: str, size: int) -> list[str]:
+    """Lines of at most `size` columns, broken at spaces, or anywhere in a word that is longer."""
+    if columns(text) <= size:
+        return [text]
+    lines: list[str] = []
+    line, used = "", 0
+    for word in text.split(" "):
+        needed = columns(word)
+        if line and used + 1 + needed > size:
+            lines.append(line)
+            line, used = "", 0
+        while needed > size:
+            cut = next(n for n in range(len(word), 0, -1) if columns(word[:n]) <= size or n == 1)
+            lines.append(word[:cut])
+            word = word[cut:]
+            needed = columns(word)
+        line, used = (f"{line} {word}", used + 1 + needed) if line else (word, needed)
+    return [*lines, line] if line else lines
+
+
+def _wants_colours() -> bool:
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _knows_colours() -> bool:
+    """Whether escape sequences mean something there; a Windows console has to be told."""
+    if sys.platform != "win32":
+        return True
+    import ctypes
+
+    kernel = ctypes.windll.kernel32
+    console = kernel.GetStdHandle(-11)  # STD_OUTPUT_HANDLE
+    mode = ctypes.c_uint32()
+    if not kernel.GetConsoleMode(console, ctypes.byref(mode)):
+        return False
+    return bool(kernel.SetConsoleMode(console, mode.value | 4))  # ENABLE_VIRTUAL_TERMINAL_PROCESSING

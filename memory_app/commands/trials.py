@@ -1,0 +1,174 @@
+"""Whether a folder is safe for a memory, tried on the spot with the calls that the lock and the save depend on.
+
+Everything is tried on files of the store's temporary pattern, so that what a crash leaves here is cleared like any
+other leftover. Nothing of it stays.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from memory_app import disk
+from memory_app.commands.mounts import remote, synced
+from memory_app.errors import StoreError
+from memory_app.lock import Lock
+
+_CLOCKS_APART: Final = 10.0
+"""Seconds: a third of what makes a lock stale."""
+
+_LITTLE_SPACE: Final = 64 << 20
+"""Bytes: a save needs room for a second copy of the file."""
+
+_LOCK_WAIT: Final = 3.0
+
+
+class Trial(NamedTuple):
+    """One thing that was tried. `ok` None: it does not work, and can be done without."""
+
+    what: str
+    ok: bool | None
+    text: str = ""
+
+
+def trials(folder: str, path: str) -> list[Trial]:
+    """Try the folder, and the lock of the memory file at `path` in it."""
+    base = os.path.join(folder, f"{os.path.basename(path)}.{os.urandom(16).hex()}")
+    names = [f"{base[:-1]}{n}.tmp" for n in "012"]
+    tried: list[Trial] = []
+    try:
+        for what, needed, call in (
+            ("a new file is made only once (exclusive creation)", True, _creates),
+            ("written data can be synced", True, _syncs),
+            ("a file is replaced by a rename, also while it is read", True, _replaces),
+            ("a second name never overwrites (hard links)", False, _links),
+            ("its clock is this machine's", True, _clock),
+        ):
+            tried.append(_tried(what, needed, call, names))
+            if not tried[-1].ok and call is _creates:
+                break
+        else:
+            tried.append(_lock(path))
+    finally:
+        for name in names:
+            disk.remove_if_possible(name)
+    return [*tried, _space(folder), *_kind(folder)]
+
+
+def _tried(what: str, needed: bool, call: Callable[[list[str]], str], names: list[str]) -> Trial:
+    try:
+        trouble = call(names)
+    except OSError as error:
+        trouble = error.strerror or str(error)
+    finally:
+        for name in names:
+            disk.remove_if_possible(name)
+    return Trial(what, True) if not trouble else Trial(what, False if needed else None, trouble)
+
+
+def _creates(names: list[str]) -> str:
+    disk.close(disk.create(names[0]))
+    try:
+        disk.close(disk.create(names[0]))
+    except FileExistsError:
+        return ""
+    return "two programs would hold the lock at once: keep the memory on a local disk"
+
+
+def _syncs(names: list[str]) -> str:
+    fd = disk.create(names[0])
+    try:
+        disk.write_all(fd, [b"x"])
+        disk.sync(fd)
+    finally:
+        disk.close(fd)
+    disk.sync_folder(os.path.dirname(names[0]))
+    return ""
+
+
+def _replaces(names: list[str]) -> str:
+    for name in names[:2]:
+        fd = disk.create(name)
+        disk.write_all(fd, [name.encode()])
+        disk.close(fd)
+    reader = None if disk.WINDOWS else disk.open_regular(names[1])
+    try:
+        disk.replace(names[0], names[1])
+        after = disk.open_regular(names[1])
+        try:
+            new = disk.read_all(after)
+        finally:
+            disk.close(after)
+        old = names[1].encode() if reader is None else disk.read_all(reader)
+    finally:
+        if reader is not None:
+            disk.close(reader)
+    if new != names[0].encode():
+        return "the name still leads to the old file"
+    return "" if old == names[1].encode() else "a reader saw a mixture"
+
+
+def _links(names: list[str]) -> str:
+    disk.close(disk.create(names[0]))
+    try:
+        disk.link(names[0], names[1])
+    except FileExistsError:
+        raise
+    except OSError:
+        return "there are none here; only the breaking of an abandoned lock is a little less safe"
+    try:
+        disk.link(names[0], names[1])
+    except FileExistsError:
+        return ""
+    return "a link overwrote a file"
+
+
+def _clock(names: list[str]) -> str:
+    fd = disk.create(names[0])
+    try:
+        apart = disk.signature(fd).mtime_ns / 1e9 - time.time()
+    finally:
+        disk.close(fd)
+    if abs(apart) < _CLOCKS_APART:
+        return ""
+    return f"it is {abs(apart):.0f} s {'ahead' if apart > 0 else 'behind'}: a lock would look stale, or alive, too long"
+
+
+def _lock(path: str) -> Trial:
+    what = "the lock can be taken and given back"
+    lock = Lock(path)
+    try:
+        lock.acquire(time.monotonic() + _LOCK_WAIT)
+        held = lock.held()
+    except StoreError as error:
+        return Trial(what, False, str(error))
+    finally:
+        lock.release()
+    return Trial(what, held, "" if held else "it was lost at once")
+
+
+def _space(folder: str) -> Trial:
+    try:
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        return Trial("there is room", None, error.strerror or str(error))
+    return Trial("there is room", free > _LITTLE_SPACE, f"{free >> 20:,} MiB free")
+
+
+def _kind(folder: str) -> list[Trial]:
+    """What can be told of the file system and of services that copy the folder."""
+    found = []
+    kind = remote(folder, sys.platform)
+    if kind:
+        found.append(
+            Trial("it is on this machine", None, f"it looks like {kind}: let one machine at a time write there")
+        )
+    service = synced(folder)
+    if service:
+        text = f"{service} copies it: two machines that write at the same time leave conflict copies (see merge)"
+        found.append(Trial("nobody else copies it", None, text))
+    return found
