@@ -90,7 +90,7 @@ class MemoryFile:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            raise self._failure("could not be read", error) from error
+            raise self._failure("could not be read; nothing was changed", error) from error
 
     def read(self, before: Snapshot | None) -> Snapshot:
         """The file as it is now; lines that `before` holds are not parsed again. StoreError if it is no memory."""
@@ -100,13 +100,14 @@ class MemoryFile:
             except (FileNotFoundError, NotADirectoryError):
                 return Snapshot(Graph.empty() if before is None or before.signature else before.graph, None)
             except OSError as error:
-                raise self._failure("could not be read", error) from error
+                raise self._failure("could not be read; nothing was changed", error) from error
             keep = False
             try:
                 signature = disk.signature(fd)
                 if signature.size > LARGEST_FILE:
                     raise StoreError(
-                        f"{self.path} is larger than {LARGEST_FILE >> 30} GiB. Choose another memory file."
+                        f"{self.path} is larger than {LARGEST_FILE >> 30} GiB; nothing was changed. "
+                        "Choose another memory file."
                     )
                 data = disk.read_all(fd)
                 if disk.signature(fd) != signature:
@@ -116,12 +117,12 @@ class MemoryFile:
                     snapshot, keep = snapshot._replace(held=fd), True
                 return snapshot
             except OSError as error:
-                raise self._failure("could not be read", error) from error
+                raise self._failure("could not be read; nothing was changed", error) from error
             finally:
                 if not keep:
                     _release(fd)
         raise StoreError(
-            f"{self.path} keeps changing while it is read. Stop the program that writes it, then try again."
+            f"{self.path} keeps changing while it is read; nothing was changed. Stop the program that writes it, then try again."
         )
 
     def save(self, old: Snapshot, graph: Graph, lock_held: Callable[[], bool]) -> Snapshot | None:
@@ -153,7 +154,8 @@ class MemoryFile:
             self._saved_in = os.path.dirname(target)
             self._replace(temporary, target, written)
         except BaseException as error:
-            self._discard(fd, temporary)
+            with contextlib.suppress(BaseException):  # this error is the one to be told
+                self._discard(fd, temporary)
             if isinstance(error, OSError):
                 raise self._failure("could not be saved; nothing was changed", error) from error
             raise
@@ -176,9 +178,11 @@ class MemoryFile:
             try:
                 disk.make_folders(os.path.dirname(path))
             except OSError as error:
-                raise self._failure("could not be saved: its folder cannot be made", error) from error
+                raise self._failure("could not be saved; nothing was changed: no folder could be made", error) from error
 
     def _parsed(self, data: bytes, signature: Signature, before: Snapshot | None) -> Snapshot:
+        if before is not None and before.original == data:
+            return before._replace(signature=signature, held=None)
         try:
             if before is not None and before.original is None:
                 graph, contents = reload(before.graph, data)
@@ -231,7 +235,8 @@ class MemoryFile:
                 disk.close(closing)
                 disk.sync_folder(os.path.dirname(target))
             except BaseException:
-                self._discard(fd, path)
+                with contextlib.suppress(BaseException):
+                    self._discard(fd, path)
                 raise
         except OSError as error:
             raise self._failure("could not be backed up; nothing was changed", error) from error
@@ -278,19 +283,29 @@ class MemoryFile:
         """Rename; an error after which the target is our file all the same (network file systems) is none."""
         try:
             disk.replace(temporary, target)
-        except OSError:
+        except BaseException as error:
             try:
                 if disk.signature_at(target)[:4] == written[:4]:
                     return
-            except OSError:
+            except FileNotFoundError:
                 pass
+            except BaseException:  # noqa: BLE001 (the first error is the one to be told)
+                reason = getattr(error, "strerror", None) or type(error).__name__
+                raise StoreError(
+                    f"{self.path} was being replaced when its disk failed ({reason}): the change may be stored or not. "
+                    "Check that disk, then read before you try again.",
+                    stored=None,
+                ) from error
             raise
 
     def _discard(self, fd: int, path: str) -> None:
-        if fd >= 0:
-            _release(fd)
-        if not disk.remove_if_possible(path):
-            self._leftovers.append(path)
+        self._leftovers.append(path)  # first, so that whatever goes wrong now, it is not forgotten
+        try:
+            if fd >= 0:
+                _release(fd)
+        finally:
+            if disk.remove_if_possible(path):
+                self._leftovers.remove(path)
 
     def _failure(self, what: str, error: OSError) -> StoreError:
         reason = error.strerror or str(error)
