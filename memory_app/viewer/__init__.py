@@ -23,6 +23,7 @@ _SCRIPT_PARTS: Final = (
     "fold.js",
     "model.js",
     "layout.js",
+    "room.js",
     "drawing.js",
     "graph.js",
     "controls.js",
@@ -32,8 +33,8 @@ _SCRIPT_PARTS: Final = (
     "search.js",
     "app.js",
 )
-# `<`, `>` and `&` could end or begin markup, U+2028 and U+2029 end a line of script for old parsers; in JSON all of them
-# occur in strings only, where an escape means the same. A lone surrogate has no UTF-8 form.
+# `<`, `>` and `&` could end or begin markup, U+2028 and U+2029 end a line of script for old parsers; in JSON all of
+# them occur in strings only, where an escape means the same. A lone surrogate has no UTF-8 form.
 _UNSAFE_IN_DATA: Final = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 _UNSAFE_IN_TITLE: Final = re.compile("[\x00\ud800-\udfff]")
 _PLACE: Final = re.compile(r"\{\{(\w+)\}\}")

@@ -1,6 +1,7 @@
 /* What the page knows at a moment, and who is told when it changes. */
 
-const model = new Model(readData());
+const data = readData();
+const model = new Model(data ?? {});
 const search = new Search(model.nodes);
 const state = { chosen: -1, matches: null, view: "graph" };
 const live = byId("live");
@@ -21,9 +22,9 @@ function readData() {
     const data = JSON.parse(byId("data").textContent);
     if (data !== null && typeof data === "object") return data;
   } catch {
-    // told below, where there is a place for it
+    // told when the page has started
   }
-  return { unreadable: true };
+  return null;
 }
 
 function makeLayout() {
@@ -38,10 +39,13 @@ function choose(id, { move = false, open: goThere = false, replace = false } = {
     if (replace) location.replace(place);
     else location.hash = place;
   }
-  showPanel();
-  graph?.choose(id, move);
+  if (id < 0) panel.hide();
+  else legend.turnOn(model.nodes[id].type); // what one goes to is not left invisible
+  graph?.choose(id);
   table.choose(id);
   if (id < 0) return;
+  panel.show(id, graph.whole ? -1 : graph.hiddenNeighbours(id));
+  graph.reveal(id, move);
   const node = model.nodes[id];
   live.textContent = `${shownText(node.name)}, ${shownText(node.type.name)}, ${count(node.relations.length, "relation", "relations")}, ${count(node.observations.length, "observation", "observations")}`;
   if (goThere) panel.focus();
@@ -69,15 +73,10 @@ function expand(id) {
   choose(id, { move: true, open: true });
 }
 
-function showPanel() {
-  if (state.chosen < 0) panel.hide();
-  else panel.show(state.chosen, graph.whole ? -1 : graph.hiddenNeighbours(state.chosen));
-}
-
 function setMatches(found) {
   state.matches = found === null ? null : new Set(found);
   graph?.setMatches(state.matches);
-  table.filter(isWanted);
+  fillTable();
   if (found !== null) live.textContent = found.length === 0 ? "Nothing found" : `${count(found.length, "entity", "entities")} found`;
 }
 
@@ -87,7 +86,11 @@ function isWanted(id) {
 
 function filter() {
   graph?.setFilter((id) => legend.isOff(model.nodes[id].type));
-  table.filter(isWanted);
+  fillTable();
+}
+
+function fillTable() {
+  if (state.view === "table") table.filter(isWanted); // else when it is looked at
 }
 
 function setView(view) {
@@ -99,7 +102,7 @@ function setView(view) {
   byId("show-table").setAttribute("aria-pressed", String(view === "table"));
   if (view === "table") {
     searchBox.close();
-    table.filter(isWanted);
+    fillTable();
   } else {
     graph?.draw();
   }
@@ -193,7 +196,7 @@ function start() {
   byId("zoom-out").addEventListener("click", () => graph?.zoom(1 / 1.4));
   byId("zoom-fit").addEventListener("click", () => graph?.fit());
   if (graph === null) {
-    notice(byId("data").textContent.trim() !== "" && readData().unreadable ? "The memory in this page cannot be read." : "This memory is empty. What is remembered will show here.");
+    notice(data === null ? "The memory in this page cannot be read." : "This memory is empty. What is remembered will show here.");
     byId("graph").tabIndex = -1;
     return;
   }

@@ -7,9 +7,9 @@
 const LABEL_FONT = "12px system-ui, sans-serif";
 const STRONG_FONT = "600 13px system-ui, sans-serif";
 const LINK_FONT = "11px system-ui, sans-serif";
-const LABEL_LENGTH = 28; // in characters as people count them
 const LABELS_TRIED = 260; // a frame; what has no room among the best-connected of these has no label
 const LINK_LABELS_TRIED = 80;
+const NODES_KEPT_FREE = 500;
 const ARROWS_UP_TO = 1200; // links; more arrows than that are noise
 const FADED = 0.16;
 
@@ -18,8 +18,7 @@ class Drawing {
     this.canvas = canvas;
     this.context = canvas.getContext("2d");
     this.model = model;
-    this._labels = new Map();
-    this._segmenter = typeof Intl.Segmenter === "function" ? new Intl.Segmenter() : null;
+    this._widths = new Map();
     this.readColours();
   }
 
@@ -39,7 +38,7 @@ class Drawing {
 
   /** Nodes shrink more slowly than distances, so that they stay visible from afar. */
   radius(id, scene) {
-    return Math.max(1.6, scene.layout.radii[id] * Math.pow(scene.camera.scale, 0.72));
+    return Math.max(2, scene.layout.radii[id] * Math.pow(scene.camera.scale, 0.78));
   }
 
   draw(scene) {
@@ -56,7 +55,8 @@ class Drawing {
     this._drawNodes(scene, true);
     this._drawNodes(scene, false);
     this._drawRings(scene);
-    this._taken = new Map();
+    this._room = new Room();
+    this._keepNodesFree(scene);
     this._drawLabels(scene, lit);
     context.globalAlpha = 1;
   }
@@ -101,7 +101,7 @@ class Drawing {
     }
     context.strokeStyle = context.fillStyle = lit ? this.colours["--accent"] : this.colours["--link"];
     context.lineWidth = lit ? 1.5 : 1;
-    context.globalAlpha = lit ? 0.85 : this._near !== null ? 0.28 : links.length > 3000 ? 0.4 : 0.8;
+    context.globalAlpha = lit ? 0.85 : this._near !== null ? 0.28 : Math.max(0.4, 0.9 - links.length / 4000);
     context.stroke();
     context.beginPath();
     for (const path of arrows) this._arrow(path, lit ? 7 : 5);
@@ -118,7 +118,7 @@ class Drawing {
     if (Math.max(ay, by) < -far || Math.min(ay, by) > scene.height + far) return null;
     const startRadius = this.radius(link.from, scene);
     if (link.from === link.to) {
-      const loop = startRadius * 0.9 + 3;
+      const loop = startRadius * 0.6 + 3;
       return { loop, cx: ax, cy: ay - startRadius - loop * 0.6, x1: ax + loop, y1: ay - startRadius - loop * 0.6, mx: ax, my: ay - startRadius - loop * 1.6 };
     }
     const distance = Math.hypot(bx - ax, by - ay);
@@ -213,6 +213,19 @@ class Drawing {
     }
   }
 
+  /** Labels do not cover nodes, as far as the nodes in sight are few enough for that. */
+  _keepNodesFree(scene) {
+    const boxes = [];
+    for (const id of scene.ids) {
+      const [x, y] = this._point(scene, id);
+      if (x < 0 || y < 0 || x > scene.width || y > scene.height || this._isFaded(id)) continue;
+      const radius = this.radius(id, scene);
+      boxes.push([x - radius, y - radius, 2 * radius, 2 * radius]);
+    }
+    this._crowded = boxes.length > NODES_KEPT_FREE;
+    if (!this._crowded) for (const box of boxes) this._room.reserve(...box);
+  }
+
   _drawLabel(scene, id, strong) {
     const context = this.context;
     const [x, y] = this._point(scene, id);
@@ -220,13 +233,18 @@ class Drawing {
     const hidden = scene.hidden(id);
     context.font = strong ? STRONG_FONT : LABEL_FONT;
     const { text, width } = this._label(id, strong);
-    const middle = y + radius + 10;
-    if (!this._take(x - width / 2, middle - 8, width, 16) && !strong) return;
-    this._text(text, x, middle, this.colours["--text"]);
-    if (hidden > 0 && radius > 3) {
-      context.font = LINK_FONT;
-      this._text(`+${number.format(hidden)}`, x + radius + 12, y - radius, this.colours["--muted"]);
-    }
+    const air = this._crowded && !strong ? 20 : 0; // in a crowd labels keep apart, so that it is seen through them
+    const below = [x, y + radius + 10];
+    const aside = radius + 5 + width / 2;
+    const places = [below, [x, y - radius - 10], [x + aside, y], [x - aside, y]];
+    const free = places.find(([atX, atY]) => this._room.take(atX - width / 2 - air, atY - 7 - air / 2, width + 2 * air, 14 + air));
+    if (free === undefined && !strong) return;
+    this._text(text, ...(free ?? below), this.colours["--text"]);
+    if (hidden === 0) return;
+    const amount = `+${number.format(hidden)}`;
+    context.font = LINK_FONT;
+    const [badgeX, badgeY, half] = [x + radius + 3 * amount.length + 3, y - radius, 3 * amount.length];
+    if (this._room.take(badgeX - half, badgeY - 6, 2 * half, 12)) this._text(amount, badgeX, badgeY, this.colours["--muted"]);
   }
 
   _drawLinkLabels(scene, lit) {
@@ -236,11 +254,21 @@ class Drawing {
       const path = this._path(scene, link);
       if (path === null) continue;
       const names = [...new Set(link.relations.map((relation) => shownText(relation.type)))];
-      const text = this._cut(names.slice(0, 2).join(", ") + (names.length > 2 ? ` +${names.length - 2}` : ""));
+      const text = cutText(names.slice(0, 2).join(", ") + (names.length > 2 ? ` +${names.length - 2}` : ""));
       const width = this.context.measureText(text).width;
-      if (!this._take(path.mx - width / 2, path.my - 7, width, 14)) continue;
+      if (!this._room.take(path.mx - width / 2, path.my - 7, width, 14)) continue;
       this._text(text, path.mx, path.my, this.colours["--accent"]);
     }
+  }
+
+  /** A node's label and its width, measured once. */
+  _label(id, strong) {
+    const key = strong ? -1 - id : id;
+    if (!this._widths.has(key)) {
+      const text = cutText(shownText(this.model.nodes[id].name));
+      this._widths.set(key, { text, width: this.context.measureText(text).width });
+    }
+    return this._widths.get(key);
   }
 
   _text(text, x, y, colour) {
@@ -249,44 +277,6 @@ class Drawing {
     this.context.strokeText(text, x, y);
     this.context.fillStyle = colour;
     this.context.fillText(text, x, y);
-  }
-
-  _label(id, strong) {
-    const key = strong ? -1 - id : id;
-    let label = this._labels.get(key);
-    if (label === undefined) {
-      const text = this._cut(shownText(this.model.nodes[id].name));
-      label = { text, width: this.context.measureText(text).width };
-      this._labels.set(key, label);
-    }
-    return label;
-  }
-
-  _cut(text) {
-    const line = text.slice(0, 20 * LABEL_LENGTH).replace(/\s+/g, " ").trim();
-    if (line.length <= LABEL_LENGTH) return line;
-    const parts = this._segmenter === null ? [...line] : Array.from(this._segmenter.segment(line), (part) => part.segment);
-    return parts.length <= LABEL_LENGTH ? line : parts.slice(0, LABEL_LENGTH - 1).join("").trimEnd() + "…";
-  }
-
-  /** Reserve a place for a text; false if another one is there. */
-  _take(x, y, width, height) {
-    const size = 64;
-    const cells = [];
-    for (let column = Math.floor(x / size); column <= Math.floor((x + width) / size); column++) {
-      for (let row = Math.floor(y / size); row <= Math.floor((y + height) / size); row++) cells.push(`${column},${row}`);
-    }
-    const box = [x, y, x + width, y + height];
-    for (const cell of cells) {
-      for (const other of this._taken.get(cell) ?? []) {
-        if (box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3]) return false;
-      }
-    }
-    for (const cell of cells) {
-      if (!this._taken.has(cell)) this._taken.set(cell, []);
-      this._taken.get(cell).push(box);
-    }
-    return true;
   }
 }
 

@@ -10,6 +10,7 @@ const STEP_SIZE = 24; // nodes that come in with one expansion
 const MORE_SIZE = 100;
 const FRAME_BUDGET = 12; // milliseconds of layout in a frame
 const HIT_MARGIN = 5;
+const BOTTOM = 54; // the status line and the lowest names
 
 class Graph {
   /** `on`: choose(id, options), open(id), status(text for the status line). */
@@ -25,7 +26,8 @@ class Graph {
     this._isOff = () => false;
     this._camera = { scale: 1, x: 0, y: 0 };
     this._goal = null; // where the camera travels to
-    this._following = true; // keep everything in view until the camera is touched
+    this._following = true; // the camera keeps its aim in view, until it is touched
+    this._aimed = -1; // a node, or -1 for everything
     this._waiting = 0;
     this._pointers = new Map();
     this._gesture = null;
@@ -64,6 +66,10 @@ class Graph {
     this.layout.clear();
     this._shown.fill(0);
     this._following = true;
+    this._aimed = -1;
+    const free = this._free();
+    const shape = (this.scene.width - free.left - free.right) / (this.scene.height - free.top - free.bottom);
+    this.layout.aspect = Math.sqrt(Math.min(2.2, Math.max(0.5, shape || 1)));
     this._add(ids, 1);
   }
 
@@ -81,15 +87,30 @@ class Graph {
     const source = border.size > 0 ? [...border] : this.model.byDegree.filter((id) => !this._shown[id] && !this._isOff(id));
     source.sort((a, b) => this.model.nodes[b].degree - this.model.nodes[a].degree || a - b);
     this._following = true;
+    this._aimed = -1;
     this._add(source.slice(0, MORE_SIZE), 0.6);
   }
 
   /** Put an entity into the middle of attention; it is made visible if it was not. */
-  choose(id, move) {
+  choose(id) {
     this.scene.chosen = id;
     if (id >= 0 && !this._shown[id]) this.focus(id);
-    else if (id >= 0 && move && !(this._following && this.layout.moving)) this._lookAt(id);
     this._report();
+    this.draw();
+  }
+
+  /** Move the camera to a node, if that is wanted or the node is out of sight. To be called when the details are open. */
+  reveal(id, move) {
+    this._resize();
+    if (this.scene.width === 0) return;
+    const free = this._free();
+    const x = this.layout.x[id] * this._camera.scale + this._camera.x;
+    const y = this.layout.y[id] * this._camera.scale + this._camera.y;
+    const inSight = x > free.left && x < this.scene.width - free.right && y > free.top && y < this.scene.height - free.bottom;
+    if (inSight && !move) return;
+    this._following = true;
+    this._aimed = id;
+    this._goal = this._around(id);
     this.draw();
   }
 
@@ -116,12 +137,16 @@ class Graph {
     const from = this._goal ?? this._camera;
     const scale = Math.min(6, Math.max(0.03, from.scale * factor));
     const by = scale / from.scale;
-    this._travel({ scale, x: x - (x - from.x) * by, y: y - (y - from.y) * by }, true);
+    this._following = false;
+    this._goal = { scale, x: x - (x - from.x) * by, y: y - (y - from.y) * by };
+    this.draw();
   }
 
   fit() {
     this._following = true;
-    this._travel(this._fitting(), true);
+    this._aimed = -1;
+    this._goal = this._fitting();
+    this.draw();
   }
 
   /** Draw with the next frame. */
@@ -170,7 +195,7 @@ class Graph {
       this.layout.step();
       steps += 1;
     }
-    if (this._following && steps > 0) this._goal = this._fitting();
+    if (this._following && steps > 0) this._goal = this._aim();
     if (this._goal !== null) this._moveCamera();
     if (!(reducedMotion.matches && this.layout.moving)) this.drawing.draw(this.scene);
     if (this.layout.moving || this._goal !== null) this.draw();
@@ -187,60 +212,60 @@ class Graph {
     this._goal = null;
   }
 
-  _travel(goal, touched) {
-    this._goal = goal;
-    if (touched) this._following = this._following && goal.fits === true;
-    this.draw();
-  }
-
   _free() {
     // The legend lies over the canvas where there is room for both, the details over its lower part on a phone.
     const wide = this.scene.width > 720;
     const panel = byId("panel");
     const sheet = panel.hidden || window.innerWidth > 720 ? 0 : panel.offsetHeight;
-    return { left: wide ? 232 : 24, right: 24, top: 30, bottom: Math.min(44 + sheet, this.scene.height * 0.7) };
+    return { left: wide ? 232 : 24, right: 24, top: 30, bottom: Math.min(BOTTOM + sheet, this.scene.height * 0.7) };
   }
 
   _fitting() {
-    const { x, y, radii } = this.layout;
-    let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity];
-    for (const id of this.scene.ids) {
-      left = Math.min(left, x[id] - radii[id]);
-      right = Math.max(right, x[id] + radii[id]);
-      top = Math.min(top, y[id] - radii[id]);
-      bottom = Math.max(bottom, y[id] + radii[id]);
-    }
+    let { left, right, top, bottom } = this.layout.bounds(this.scene.ids);
     if (left > right) [left, right, top, bottom] = [-1, 1, -1, 1];
     const free = this._free();
     const width = Math.max(60, this.scene.width - free.left - free.right);
     const height = Math.max(60, this.scene.height - free.top - free.bottom);
-    const scale = Math.min(1.6, width / (right - left + 30), height / (bottom - top + 40));
+    const scale = Math.min(1.6, width / (right - left + 60), height / (bottom - top + 60));
     return {
       scale,
       x: free.left + width / 2 - ((left + right) / 2) * scale,
       y: free.top + height / 2 - ((top + bottom) / 2) * scale,
-      fits: true,
     };
   }
 
-  _lookAt(id) {
-    const scale = Math.max(this._camera.scale, 0.9);
+  /** The chosen node in the middle, near enough to read its neighbours' names, if that leaves most of them in sight. */
+  _around(id) {
+    const { x, y } = this.layout;
     const free = this._free();
-    const middleX = this.scene.width / 2;
-    const middleY = (this.scene.height - (free.bottom - 44)) / 2;
-    this._travel({ scale, x: middleX - this.layout.x[id] * scale, y: middleY - this.layout.y[id] * scale }, true);
+    const width = (this.scene.width - free.left - free.right) / 2;
+    const height = (this.scene.height - free.top - free.bottom) / 2;
+    let scale = 1.5;
+    for (const other of this.model.neighbours(id)) {
+      if (!this.isVisible(other)) continue;
+      scale = Math.min(scale, (width - 50) / Math.abs(x[other] - x[id]), (height - 20) / Math.abs(y[other] - y[id]));
+    }
+    scale = Math.max(scale, 0.55);
+    return { scale, x: free.left + width - x[id] * scale, y: free.top + height - y[id] * scale };
+  }
+
+  /** Where the camera goes while nobody holds it. */
+  _aim() {
+    return this._aimed >= 0 ? this._around(this._aimed) : this._fitting();
   }
 
   _resize() {
     const { clientWidth: width, clientHeight: height } = this.canvas;
     if (width === 0 || height === 0) return;
     const [oldWidth, oldHeight] = [this.scene.width, this.scene.height];
+    if (width === oldWidth && height === oldHeight) return;
     const ratio = window.devicePixelRatio || 1;
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(height * ratio);
     Object.assign(this.scene, { width, height });
-    if (this._following) Object.assign(this._camera, this._fitting());
-    else if (oldWidth > 0) {
+    if (this._following && oldWidth === 0) Object.assign(this._camera, this._aim());
+    else if (this._following) this._goal = this._aim();
+    else {
       for (const camera of [this._camera, this._goal]) {
         if (camera === null) continue;
         camera.x += (width - oldWidth) / 2;

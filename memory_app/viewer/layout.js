@@ -1,16 +1,18 @@
 /* The force layout: nodes repel each other (Barnes and Hut's approximation), links pull, a weak pull keeps parts that are
-   not connected in sight. Positions live in typed arrays over all nodes; only the shown ones take part.
+   not connected in sight. What has no link at all stands in rows below the rest.
+   Positions live in typed arrays over all nodes; only the shown ones take part.
    Deterministic: the same graph is laid out in the same way each time. */
 
 const THETA_SQUARED = 0.81; // how coarse far groups are seen; the customary 0.9
-const REPULSION = 190;
-const REACH_SQUARED = 900 * 900; // beyond that nodes do not push each other, so loose parts stay near
-const GRAVITY = 0.045;
-const LINK_LENGTH = 46; // between two rims
-const MARGIN = 5; // kept free around a node
+const REPULSION = 260;
+const GRAVITY = 0.05;
+const LINK_LENGTH = 32; // between the rims of two nodes without further links
+const LINK_GROWTH = 7; // more for a well-connected end: its other neighbours need the room
+const MARGIN = 12; // kept free around a node
 const FRICTION = 0.6;
 const COOLING = 1 - Math.pow(0.001, 1 / 260); // about 260 steps from hot to still
 const STILL = 0.002;
+const MANY_LOOSE = 60;
 const DEEPEST = 32; // nodes that are closer than this many halvings share a leaf
 
 class Layout {
@@ -22,12 +24,14 @@ class Layout {
     this.placed = new Uint8Array(size);
     this.pinned = new Uint8Array(size);
     this.heat = 0;
+    this.aspect = 1; // above 1 the picture becomes wider than high
     this.target = 0; // the heat it cools down to: above 0 while something is dragged
     this._vx = new Float64Array(size);
     this._vy = new Float64Array(size);
     this._degree = new Float64Array(size);
     this._next = new Int32Array(size);
-    this._ids = [];
+    this._ids = []; // those with links
+    this._loose = []; // those without
     this._links = [];
     this._cells = 0;
     this._grow(1024);
@@ -39,14 +43,16 @@ class Layout {
 
   /** Take part from now on: `ids`, and the links between them. New ones appear near a neighbour that has a place. */
   show(ids, links, heat) {
-    this._ids = ids;
     this._links = links.filter((link) => link.from !== link.to);
     for (const id of ids) this._degree[id] = 0;
     for (const link of this._links) {
       this._degree[link.from] += 1;
       this._degree[link.to] += 1;
     }
+    this._ids = ids.filter((id) => this._degree[id] > 0);
+    this._loose = ids.filter((id) => this._degree[id] === 0);
     this._place();
+    this._placeLoose();
     this.heat = Math.max(this.heat, heat);
   }
 
@@ -60,6 +66,7 @@ class Layout {
   /** One step. */
   step() {
     this.heat += (this.target - this.heat) * COOLING;
+    if (this._ids.length === 0) return;
     this._pull();
     this._plant();
     for (const id of this._ids) this._push(id);
@@ -68,11 +75,40 @@ class Layout {
         this._vx[id] = this._vy[id] = 0;
         continue;
       }
-      this._vx[id] = (this._vx[id] - this.x[id] * GRAVITY * this.heat) * FRICTION;
-      this._vy[id] = (this._vy[id] - this.y[id] * GRAVITY * this.heat) * FRICTION;
+      this._vx[id] = (this._vx[id] - (this.x[id] * GRAVITY * this.heat) / this.aspect) * FRICTION;
+      this._vy[id] = (this._vy[id] - this.y[id] * GRAVITY * this.heat * this.aspect) * FRICTION;
       this.x[id] += this._vx[id];
       this.y[id] += this._vy[id];
     }
+    this._placeLoose();
+  }
+
+  /** The smallest box around some nodes. */
+  bounds(ids) {
+    const box = { left: Infinity, right: -Infinity, top: Infinity, bottom: -Infinity };
+    for (const id of ids) {
+      box.left = Math.min(box.left, this.x[id]);
+      box.right = Math.max(box.right, this.x[id]);
+      box.top = Math.min(box.top, this.y[id]);
+      box.bottom = Math.max(box.bottom, this.y[id]);
+    }
+    return box;
+  }
+
+  _placeLoose() {
+    const loose = this._loose.filter((id) => !this.pinned[id]);
+    if (loose.length === 0) return;
+    const [stepX, stepY] = loose.length > MANY_LOOSE ? [40, 40] : [130, 56]; // few have room for their names
+    const box = this._ids.length > 0 ? this.bounds(this._ids) : { left: 0, right: 0, top: 0, bottom: 0 };
+    const square = Math.sqrt((loose.length * stepY) / stepX) * this.aspect;
+    const columns = Math.max(1, Math.min(loose.length, Math.ceil(Math.max(square / 2, (box.right - box.left) / stepX))));
+    loose.forEach((id, index) => {
+      const row = Math.floor(index / columns);
+      const inRow = Math.min(columns, loose.length - row * columns);
+      this.x[id] = (box.left + box.right) / 2 + ((index % columns) - (inRow - 1) / 2) * stepX;
+      this.y[id] = box.bottom + 80 + row * stepY;
+      this.placed[id] = 1;
+    });
   }
 
   _place() {
@@ -100,7 +136,7 @@ class Layout {
       const dx = x[to] + vx[to] - x[from] - vx[from] || 0.01;
       const dy = y[to] + vy[to] - y[from] - vy[from] || 0.01;
       const distance = Math.sqrt(dx * dx + dy * dy);
-      const wanted = LINK_LENGTH + radii[from] + radii[to];
+      const wanted = radii[from] + radii[to] + LINK_LENGTH + LINK_GROWTH * (Math.sqrt(degree[from]) + Math.sqrt(degree[to]) - 2);
       // A hub is not torn about by its many leaves: the end with fewer links gives way.
       const force = ((distance - wanted) / distance) * this.heat / Math.min(degree[from], degree[to]);
       const share = degree[from] / (degree[from] + degree[to]);
@@ -113,14 +149,7 @@ class Layout {
 
   /** Build the tree of cells, each with the weight and the centre of what is in it. */
   _plant() {
-    const { x, y } = this;
-    let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity];
-    for (const id of this._ids) {
-      left = Math.min(left, x[id]);
-      right = Math.max(right, x[id]);
-      top = Math.min(top, y[id]);
-      bottom = Math.max(bottom, y[id]);
-    }
+    const { left, right, top, bottom } = this.bounds(this._ids);
     this._cells = 0;
     this._cell((left + right) / 2, (top + bottom) / 2, Math.max(right - left, bottom - top, 1) / 2 + 1);
     for (const id of this._ids) this._insert(id);
@@ -204,8 +233,7 @@ class Layout {
       const dy = py - this._centreY[cell];
       const squared = dx * dx + dy * dy;
       const side = 2 * this._half[cell];
-      if (side * side < THETA_SQUARED * squared) {
-        if (squared > REACH_SQUARED) continue;
+      if (!this._leaf[cell] && side * side < THETA_SQUARED * squared) {
         const force = (REPULSION * this._weight[cell] * this.heat) / squared;
         forceX += dx * force;
         forceY += dy * force;
@@ -220,7 +248,6 @@ class Layout {
           const ox = px - this.x[other] || (id - other) * 1e-3;
           const oy = py - this.y[other] || (other - id) * 1e-3;
           const apart = ox * ox + oy * oy;
-          if (apart > REACH_SQUARED) continue;
           const force = (REPULSION * this.heat) / Math.max(apart, 25);
           const room = this.radii[id] + this.radii[other] + MARGIN;
           const distance = Math.sqrt(apart);

@@ -23,12 +23,16 @@ class Legend {
     this._fold.append(element("span", { class: "amount", text: ` ${number.format(model.types.length)}` }));
     this._body = element("div", { id: "legend-body" }, this._list, this._more);
     place.append(element("div", { class: "legend-head" }, this._fold, this._all), this._body);
-    this._grow(FIRST_TYPES);
+    this._grow(model.types.length <= FIRST_TYPES + 4 ? model.types.length : FIRST_TYPES); // no button for a handful
     if (window.innerWidth <= 720) this._toggle();
   }
 
   isOff(type) {
     return this.off.has(type.index);
+  }
+
+  turnOn(type) {
+    if (this.isOff(type)) this._setOff(this.model.types.filter((other) => other !== type && this.isOff(other)));
   }
 
   _toggle() {
@@ -78,7 +82,7 @@ class Legend {
   _setOff(types) {
     this.off = new Set(types.map((type) => type.index));
     this._boxes.forEach((box, index) => (box.checked = !this.off.has(index)));
-    if (types.length === 0) this._boxes[0].focus(); // the button that was pressed goes away
+    if (types.length === 0 && document.activeElement === this._all) this._boxes[0].focus(); // that button goes away
     this._changed();
   }
 

@@ -57,14 +57,14 @@ class Panel {
 
   _observations(node) {
     if (node.type.missing) return "";
-    const list = element("ul", { class: "observations" });
+    const list = element("ul", { class: "observation-list" });
     const items = node.observations.map((text) => () => element("li", { dir: "auto", text: shownText(text) }));
     return this._section("Observations", items, list, "Nothing has been observed yet.");
   }
 
   _relations(title, relations, otherEnd, arrow) {
     if (relations.length === 0) return "";
-    const list = element("ul", { class: "relations" });
+    const list = element("ul", { class: "relation-list" });
     const items = relations.map((relation) => () => {
       const other = this.model.nodes[otherEnd(relation)];
       return element(

@@ -19,7 +19,7 @@ class SearchBox {
     this.input.addEventListener("focus", () => this.input.value !== "" && this._open());
     this.input.addEventListener("blur", () => this.close());
     this.input.addEventListener("keydown", (event) => this._key(event));
-    this.options.addEventListener("pointerdown", (event) => event.preventDefault()); // keep the focus in the box
+    this.box.addEventListener("mousedown", (event) => event.preventDefault()); // keep the focus in the input
   }
 
   clear() {

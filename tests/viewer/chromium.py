@@ -35,7 +35,9 @@ _FLAGS: Final = (
     "--hide-scrollbars",
     "--remote-debugging-pipe",
 )
-_KEYS: Final = {"Enter": 13, "Escape": 27, "Tab": 9, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "End": 35, "Home": 36, "PageDown": 34}  # fmt: skip
+_KEYS: Final = {"Backspace": 8, "Tab": 9, "Enter": 13, "Escape": 27, "End": 35} | {
+    f"Arrow{way}": 37 + at for at, way in enumerate(("Left", "Up", "Right", "Down"))
+}
 
 
 def program() -> str | None:
@@ -44,6 +46,11 @@ def program() -> str | None:
         return None
     names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
     return next((found for found in map(shutil.which, names) if found), None)
+
+
+def quoted(text: str) -> str:
+    """A text as a literal of JavaScript."""
+    return json.dumps(text)
 
 
 class Browser:
@@ -135,7 +142,8 @@ class Page:
         self._address = file.as_uri()
         for domain in ("Page", "Runtime", "Log", "Network", "Audits"):
             self.call(f"{domain}.enable")
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500)
+        screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+        self.call("Emulation.setDeviceMetricsOverride", **screen)
         features = [{"name": name.replace("_", "-"), "value": value} for name, value in media.items()]
         self.call("Emulation.setEmulatedMedia", features=features)
         self.call("Page.navigate", url=self._address)
@@ -153,6 +161,14 @@ class Page:
         elif method == "Network.requestWillBeSent" and details["request"]["url"].partition("#")[0] != self._address:
             self.problems.append(f"request: {details['request']['url'][:200]}")
 
+    def wait_for_problem(self, word: str) -> None:
+        """Wait until the page has complained about something."""
+        end = time.monotonic() + PATIENCE
+        while not any(word in problem for problem in self.problems):
+            if time.monotonic() > end:
+                raise TimeoutError(f"no such problem: {word}; problems: {self.problems}")
+            self.evaluate("new Promise(requestAnimationFrame)")
+
     def evaluate(self, expression: str) -> Any:
         """The value of an expression; promises are awaited."""
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
@@ -160,19 +176,39 @@ class Page:
             raise RuntimeError(f"{expression}: {answer['exceptionDetails']}")
         return answer["result"].get("value")
 
-    def wait(self, expression: str) -> Any:
-        """Wait until an expression is true; its value."""
+    def wait(self, expression: str) -> None:
+        """Wait until an expression is true."""
         end = time.monotonic() + PATIENCE
-        while not (value := self.evaluate(f"Boolean({expression}) && ({expression})")):
+        while not self.evaluate(f"Boolean({expression})"):
             if time.monotonic() > end:
                 raise TimeoutError(f"never true: {expression}; problems: {self.problems}")
             self.evaluate("new Promise(requestAnimationFrame)")  # the browser's own clock, not a sleep of ours
-        return value
 
     def text(self, selector: str) -> str:
         """The text of the first element that fits, as it was put in."""
-        found: str = self.evaluate(f"document.querySelector({json.dumps(selector)}).textContent")
+        found: str = self.evaluate(f"document.querySelector({quoted(selector)}).textContent")
         return found
+
+    def texts(self, selector: str) -> list[str]:
+        """The texts of all elements that fit."""
+        found: list[str] = self.evaluate(f"[...document.querySelectorAll({quoted(selector)})].map(e => e.textContent)")
+        return found
+
+    def attribute(self, selector: str, name: str) -> str | None:
+        found: str | None = self.evaluate(f"document.querySelector({quoted(selector)}).getAttribute('{name}')")
+        return found
+
+    def box(self, selector: str) -> tuple[float, float, float, float]:
+        """Left, top, width and height of the first element that fits."""
+        box = f"document.querySelector({quoted(selector)}).getBoundingClientRect()"
+        left, top, width, height = self.evaluate(f"(b => [b.left, b.top, b.width, b.height])({box})")
+        return left, top, width, height
+
+    def is_hidden(self, selector: str) -> bool:
+        return bool(self.evaluate(f"document.querySelector({quoted(selector)}).hidden"))
+
+    def focus(self, selector: str) -> None:
+        self.evaluate(f"document.querySelector({quoted(selector)}).focus()")
 
     def press(self, *keys: str, shift: bool = False) -> None:
         for key in keys:
@@ -195,12 +231,9 @@ class Page:
 
     def click(self, selector: str) -> None:
         """A real click in the middle of the first element that fits."""
-        found = json.dumps(selector)
-        self.evaluate(f"document.querySelector({found}).scrollIntoView({{block: 'nearest'}})")
-        x, y = self.evaluate(
-            f"(({{x, y, width, height}}) => [x + width / 2, y + height / 2])(document.querySelector({found}).getBoundingClientRect())"
-        )
-        self.click_at(x, y)
+        self.evaluate(f"document.querySelector({quoted(selector)}).scrollIntoView({{block: 'nearest'}})")
+        left, top, width, height = self.box(selector)
+        self.click_at(left + width / 2, top + height / 2)
 
     def screenshot(self, file: Path) -> None:
         file.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import json
 import random
-from typing import Any
+from typing import Any, Final
+
+COMMITTEE: Final = "The steering committee for the consolidation of regional customer data platforms"
+KINDS: Final = (
+    *("person", "project", "company", "document", "decision", "event", "place"),
+    *("system", "topic", "task", "meeting", "note", "tool", "book"),
+)
 
 
 def graph(entities: list[tuple[str, str, list[str]]], relations: list[tuple[str, str, str]]) -> str:
@@ -19,28 +25,28 @@ def graph(entities: list[tuple[str, str, list[str]]], relations: list[tuple[str,
 def example() -> str:
     """A memory as somebody could have it: several scripts, a long name, a name that no entity has."""
     entities = [
-        ("Ada Keller", "person", ["Leads the platform team", "Prefers short written updates over meetings", "Speaks German, English and some Portuguese"]),
+        ("Ada Keller", "person", ["Leads the platform team", "Prefers written updates", "Speaks German and English"]),
         ("Tomás Ferreira", "person", ["Works from Porto", "Likes Café com leite"]),
         ("Mei Lin", "person", ["Data scientist", "On leave until March"]),
         ("北川さくら", "person", ["東京オフィスで働いている", "連絡は午前中がよい"]),
         ("مريم حداد", "person", ["تعمل في قسم التصميم", "تفضل المراسلة"]),
         ("דניאל לוי", "person", ["מפתח ראשי"]),
-        ("Harbour", "project", ["Moves billing to the new platform", "Deadline is the end of the second quarter", "Budget was cut in autumn"]),
+        ("Harbour", "project", ["Moves billing", "Deadline is the end of the second quarter"]),
         ("Lantern", "project", ["Internal search", "Started as a hackathon idea"]),
         ("Northwind GmbH", "company", ["Customer since 2019", "Contract is renewed each July"]),
         ("Billing service", "system", ["Written in Go", "Two incidents in May"]),
         ("Search index", "system", ["Rebuilt each night"]),
         ("PostgreSQL 16", "technology", ["Chosen for row-level security"]),
         ("Lisbon offsite", "event", ["Three days in October"]),
-        ("The steering committee for the consolidation of regional customer data platforms", "group", ["Meets on the first Monday of each month"]),
-        ("Decision: keep one ledger", "decision", ["Made after the second incident", "To be looked at again in a year"]),
+        (COMMITTEE, "group", ["Meets on the first Monday of each month"]),
+        ("Decision: keep one ledger", "decision", ["To be looked at again in a year"]),
         ("Winter reading list", "note", []),
     ]  # fmt: skip
     relations = [
         ("Ada Keller", "leads", "Harbour"),
         ("Ada Keller", "mentors", "Mei Lin"),
         ("Mei Lin", "learns from", "Ada Keller"),
-        ("Ada Keller", "sits on", "The steering committee for the consolidation of regional customer data platforms"),
+        ("Ada Keller", "sits on", COMMITTEE),
         ("Tomás Ferreira", "works on", "Harbour"),
         ("Tomás Ferreira", "maintains", "Billing service"),
         ("Mei Lin", "works on", "Lantern"),
@@ -66,9 +72,12 @@ def example() -> str:
 def many(size: int, seed: int = 1) -> str:
     """A memory of `size` entities with hubs, groups and loose ends, the same for each seed."""
     chance = random.Random(seed)
-    kinds = ["person", "project", "company", "document", "decision", "event", "place", "system", "topic", "task", "meeting", "note", "tool", "book"]
-    names = [f"{chance.choice(kinds).capitalize()} {number}" for number in range(size)]
-    entities = [(name, name.split()[0].lower(), [f"Observation {n} of {name}, long enough to look like a sentence" for n in range(chance.randrange(6))]) for name in names]  # fmt: skip
+    names = [f"{chance.choice(KINDS).capitalize()} {number}" for number in range(size)]
+    observation = "Observation {} of {}, long enough to look like a sentence"
+    entities = [
+        (name, name.split()[0].lower(), [observation.format(n, name) for n in range(chance.randrange(6))])
+        for name in names
+    ]
     relations = []
     verbs = ["knows", "works on", "belongs to", "mentions", "depends on", "follows"]
     for number in range(1, size):
@@ -79,5 +88,6 @@ def many(size: int, seed: int = 1) -> str:
         target = near if chance.random() < 0.8 else int(number * chance.random() ** 3)
         relations.append((names[number], chance.choice(verbs), names[target]))
         if chance.random() < 0.45:
-            relations.append((names[number], chance.choice(verbs), names[group if chance.random() < 0.7 else chance.randrange(number)]))
+            target = group if chance.random() < 0.7 else chance.randrange(number)
+            relations.append((names[number], chance.choice(verbs), names[target]))
     return graph(entities, relations)

@@ -1,0 +1,49 @@
+"""The browser that the viewer's tests share, and pages in it that have to end without a complaint."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from memory_app import viewer
+from tests.viewer import chromium
+
+
+class Open(Protocol):
+    """Open the page of a graph. Problems that the page had are asserted away at the end of the test."""
+
+    def __call__(
+        self, graph: str, *, title: str = ..., width: int = ..., height: int = ..., **media: str
+    ) -> chromium.Page: ...
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[chromium.Browser]:
+    path = chromium.program()
+    if path is None:
+        pytest.skip("no Chromium on this machine")
+    with chromium.running(path) as found:
+        yield found
+
+
+@pytest.fixture
+def open_page(browser: chromium.Browser, tmp_path: Path) -> Iterator[Open]:
+    with contextlib.ExitStack() as stack:
+        pages: list[chromium.Page] = []
+
+        def opened(
+            graph: str, *, title: str = "memory.jsonl", width: int = 1280, height: int = 800, **media: str
+        ) -> chromium.Page:
+            file = tmp_path / f"page{len(pages)}.html"
+            file.write_text(viewer.page(graph, title), encoding="utf-8")
+            pages.append(stack.enter_context(browser.page(file, width=width, height=height, **media)))
+            return pages[-1]
+
+        yield opened
+        for page in pages:
+            page.evaluate("new Promise(requestAnimationFrame)")
+            assert page.problems == []

@@ -1,0 +1,156 @@
+"""Memories of all kinds in a real Chromium: hostile, empty, odd, large.
+
+The end of each test also demands: no error, no violation of the policy, no request.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.viewer import memories
+from tests.viewer.conftest import Open
+from tests.viewer.steps import STILL, chosen, focused, go_to, go_to_number, look_for, middle, wait_for
+
+PROBES = (
+    "<img src=x onerror=\"document.body.dataset.bad='1'\">",
+    "</script><script>document.body.dataset.bad='1'</script>",
+    "<svg onload=document.body.dataset.bad=1>",
+    "javascript:document.body.dataset.bad=1",
+    "{{constructor.constructor('document.body.dataset.bad=1')()}}",
+    "${document.body.dataset.bad=1}",
+    "'\"><b>bold</b>",
+    "<!--",
+    "__proto__",
+    "constructor",
+    "\u202eright to left override",
+    "a\0b\u2028c\u0085d",
+)
+
+
+def test_markup_in_a_memory_stays_text(open_page: Open) -> None:
+    entities = [(probe, probe, [probe]) for probe in PROBES]
+    relations = [(start, start, end) for start, end in zip(PROBES, PROBES[1:] + PROBES[:1], strict=True)]
+    page = open_page(memories.graph(entities, relations), title=PROBES[1])
+    page.wait(STILL)
+    before = len(page.texts("img, script, b, iframe, link"))
+    for number, probe in enumerate(PROBES):
+        go_to_number(page, number, probe)
+        assert page.text(".observation-list li") == probe
+        assert page.text("#panel .kind") == probe
+        assert page.text(".relation-list .verb bdi") == probe
+        page.wait(STILL)
+    look_for(page, "bad")
+    page.click("#show-table")
+    page.focus("#table")
+    assert page.text("h1") == PROBES[1]
+    assert page.evaluate("document.title") == PROBES[1]
+    assert len(page.texts("img, script, b, iframe, link")) == before
+    assert page.evaluate("document.body.dataset.bad") is None
+
+
+def test_the_policy_holds_against_a_mistake_of_ours(open_page: Open) -> None:
+    page = open_page(memories.example())
+    markup = "document.body.innerHTML = '<img src=x onerror=alert(1)>'"
+    assert page.evaluate(f"(() => {{ try {{ {markup} }} catch (error) {{ return error.name }} }})()") == "TypeError"
+    image = "Object.assign(document.createElement('img'), {src: 'https://example.invalid/x.png'})"
+    page.evaluate(f"document.body.append({image})")
+    page.wait_for_problem("policy")  # so the other tests would see it too
+    page.evaluate("new Promise(requestAnimationFrame)")
+    page.problems.clear()
+
+
+@pytest.mark.parametrize(
+    ("graph", "text"),
+    [
+        ('{"entities":[],"relations":[]}', "This memory is empty. What is remembered will show here."),
+        ("{}", "This memory is empty. What is remembered will show here."),
+        ("", "The memory in this page cannot be read."),
+        ("[1", "The memory in this page cannot be read."),
+    ],
+    ids=["empty", "no-lists", "nothing", "broken"],
+)
+def test_a_page_without_a_memory_says_so(open_page: Open, graph: str, text: str) -> None:
+    page = open_page(graph)
+    assert page.text("#notice") == text
+    look_for(page, "x")
+    page.click("#show-table")
+    page.click("#theme")
+    page.click("#show-graph")
+    page.click("#zoom-in")
+    page.press("Escape")
+
+
+def test_odd_values_are_shown_as_they_are(open_page: Open) -> None:
+    entities = [
+        {"name": 5, "entityType": None, "observations": [{"a": 1}, 2.5, None, "x"]},
+        {"name": "", "entityType": "", "observations": "no list"},
+        *({}, None, 7),
+    ]
+    relations = [{"from": 5, "to": "", "relationType": ["r"]}, {}, None]
+    page = open_page(json.dumps({"entities": entities, "relations": relations}))
+    page.wait(STILL)
+    go_to_number(page, 0, "5")
+    assert page.texts(".observation-list li") == ['{"a":1}', "2.5", "(no text)", "x"]
+
+
+def test_a_relation_to_nothing_is_shown(open_page: Open) -> None:
+    relations = [("here", "misses", "gone"), ("lost", "looks for", "gone")]
+    page = open_page(memories.graph([("here", "thing", [])], relations))
+    page.wait(STILL)
+    assert page.text("#counts") == "1 entity · 2 relations"
+    go_to(page, "gone")
+    assert page.text("#panel .kind") == "Not in the memory"
+    assert page.text("#panel .facts") == "Relations mention this name; no entity has it. 2 relations."
+    assert page.texts(".relation-list .end") == ["here", "lost"]
+
+
+def test_two_thousand_entities_are_drawn_whole(open_page: Open) -> None:
+    page = open_page(memories.many(2000))
+    page.wait(STILL)
+    assert page.text("#counts").startswith("2,000 entities")
+    assert page.text("#status") == ""
+    go_to(page, "company 0")
+    assert chosen(page) == "Company 0"
+
+
+def test_twenty_thousand_entities_are_shown_by_neighbourhood(open_page: Open) -> None:
+    page = open_page(memories.many(20000))
+    page.wait(STILL)
+    assert page.text("#status") == "120 of 20,000 shownShow moreStart again"
+    page.click("#status button")
+    assert page.text("#status").startswith("220 of 20,000 shown")
+    page.wait(STILL)
+    names = look_for(page, "19999")
+    assert len(names) == 1
+    page.press("Enter")
+    wait_for(page, names[0])
+    page.wait(STILL)
+    page.click("#show-table")
+    assert page.attribute("#table", "aria-rowcount") == "2"
+    page.focus("#query")
+    page.press("Escape")
+    assert page.attribute("#table", "aria-rowcount") == "20001"
+    assert len(page.texts(".rows .row")) < 60
+    page.focus("#table")
+    page.press("End")
+    page.wait("document.querySelector('[aria-rowindex=\"20001\"]')")
+
+
+def test_a_click_brings_in_hidden_neighbours(open_page: Open) -> None:
+    names = [f"leaf {number:05}" for number in range(20000)]
+    entities = [(name, "leaf", list[str]()) for name in ["hub", *names]]
+    page = open_page(memories.graph(entities, [(name, "hangs on", "hub") for name in names]))
+    page.wait(STILL)
+    first = int(page.text("#status span").split()[0])
+    assert 20 <= first <= 120
+    go_to_number(page, 0, "hub")
+    page.wait(STILL)
+    page.click_at(*middle(page))
+    page.wait(f"parseInt(document.querySelector('#status span').textContent) === {first + 24}")
+    page.wait(STILL)
+    assert len(page.texts(".relation-list li")) == 100
+    page.click("#panel .more")
+    assert len(page.texts(".relation-list li")) == 200
+    assert focused(page) == "← hangs onleaf 00100"
