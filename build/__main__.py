@@ -26,6 +26,7 @@ USAGE: Final = """usage: python -m build COMMAND
   pyz                make dist/memory-server.pyz for every platform
   host               make dist/memory-server-host.pyz for this platform
   PLATFORM           make dist/memory-server-PLATFORM.pyz; one of: {}
+  platforms          make all of those
   venv               make .venv, with everything that the checks need"""
 
 
@@ -87,18 +88,18 @@ def main(arguments: list[str]) -> int:
             tools.prepare(inputs.ROOT / ".venv", wanted, say)
         return 0
     if command == "pyz":
-        target = SERVED
-        make("all", target)
+        wanted_archives = [("all", SERVED)]
     elif command == "host":
-        target = HOST
-        make(platforms.host().name, target)
-    elif command in names:
-        target = DIST / f"memory-server-{command}.pyz"
-        make(command, target)
+        wanted_archives = [(platforms.host().name, HOST)]
+    elif command in (*names, "platforms"):
+        chosen = names if command == "platforms" else [command]
+        wanted_archives = [(name, DIST / f"memory-server-{name}.pyz") for name in chosen]
     else:
         print(USAGE.format(", ".join(names)), file=sys.stderr)
         return 2
-    print(f"{hashlib.sha256(target.read_bytes()).hexdigest()}  dist/{target.name}")
+    for kind, target in wanted_archives:
+        make(kind, target)
+        print(f"{hashlib.sha256(target.read_bytes()).hexdigest()}  dist/{target.name}")
     return 0
 
 

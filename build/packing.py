@@ -22,6 +22,7 @@ import tarfile
 import tempfile
 import zipfile
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
@@ -43,9 +44,10 @@ def pack(kind: str, digest: str, target: Path) -> None:
         sort_keys=True,
     ).encode()
     entries["environment.json"], pure = _through_shiv(staged.pure, digest)
-    entries |= _parts({"any": pure}, "pure", solid=kind == "all")
-    for name, groups in staged.native.items():
-        entries |= _parts(groups, name, solid=kind == "all")
+    parts = {"pure": {"any": pure}, **staged.native}
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # the compressor lets other threads run
+        for made in pool.map(lambda name: _parts(parts[name], name, solid=kind == "all"), parts):
+            entries |= made
     target.parent.mkdir(exist_ok=True)
     content = _zip(entries)
     bill = sbom.make(chosen, hashlib.sha256(content).hexdigest(), target.name)
@@ -130,9 +132,16 @@ def _tar(files: Iterable[tuple[str, bytes]]) -> bytes:
 
 
 def _xz(content: bytes, *, x86: bool) -> bytes:
+    """Compressed; kept in .cache, since a platform's part takes half a minute and changes only with the pins."""
     filters: list[dict[str, int]] = [{"id": lzma.FILTER_X86}] if x86 else []
-    filters.append({"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": _DICTIONARY})
-    return lzma.compress(content, format=lzma.FORMAT_XZ, check=lzma.CHECK_CRC32, filters=filters)
+    filters.append({"id": lzma.FILTER_LZMA2, "preset": 9, "dict_size": _DICTIONARY})
+    key = hashlib.sha256(f"{filters} {sys.version}\n".encode() + content).hexdigest()
+    kept = inputs.ROOT / ".cache" / "parts" / f"{key}.xz"
+    if not kept.is_file():
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        made = lzma.compress(content, format=lzma.FORMAT_XZ, check=lzma.CHECK_CRC32, filters=filters)
+        _replace(kept, made, 0o644)
+    return kept.read_bytes()
 
 
 def _zip(entries: Mapping[str, bytes]) -> bytes:

@@ -76,10 +76,13 @@ def open_program(folder, trusted):
 
 
 name = "%s-%s-%s" % (VERSION, BUILD, interpreter())
-chosen = os.environ.get("MEMORY_SERVER_CACHE")
+chosen = os.environ.get("MEMORY_SERVER_CACHE") and os.path.abspath(os.environ["MEMORY_SERVER_CACHE"])
 try:
     start = open_program(os.path.join(chosen or cache_root(), name), bool(chosen))
 except (OSError, ValueError, EOFError, TypeError):
+    from launcher import boot
+
+    boot.keep_standard_library()  # before more is imported
     from launcher import unpack
 
     start = unpack.first_start(name, open_program, cache_root())

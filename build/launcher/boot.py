@@ -1,14 +1,15 @@
 """What every start does: check the unpacked files, take their modules for imports, run the program.
 
-Rules: its code is kept compiled in the program file and run before anything else, so it imports nothing that start-up
-has not loaded already. Nothing here writes; once a day `launcher.tidy` does.
+Rules: its code is kept compiled in the program file and run before anything else, so it imports only what is built into
+the interpreter: a file could come from a foreign place. Nothing here writes; once a day `launcher.tidy` does.
 
 Steps of a start:
-1. Share the program file's lock for life, so that nobody tidies away what is running (`launcher.tidy`).
-2. Every unpacked file is there with its size, else a cleaner was here and the first start mends it.
-3. Imports: our modules come from the program file; of sys.path only the standard library stays, so nothing that is
-   installed or set on this machine can stand in for ours. What a .pth file loaded early under our names is dropped.
-4. Run `memory_app.cli:main`.
+1. Of sys.path only the archive and the standard library stay, so nothing that is installed or set on this machine can
+   stand in for what we import.
+2. Share the program file's lock for life, so that nobody tidies away what is running (`launcher.tidy`).
+3. Every unpacked file is there with its size, else a cleaner was here and the first start mends it.
+4. Our modules come from the program file from now on. What a .pth file loaded early under our names is dropped.
+5. Run `memory_app.cli:main`.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ import sys
 import time
 from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import ExtensionFileLoader
-from types import CodeType, ModuleType
-from typing import TYPE_CHECKING, Any, Final
 
+TYPE_CHECKING = False  # as in typing, whose import costs
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from types import CodeType, ModuleType
+    from typing import Any, Final
 
     # file, is it a package, offset and length of its code (0: not compiled) and of its source
     Entry = tuple[str, bool, int, int, int, int]
@@ -71,8 +73,7 @@ class Importer:
         else:
             file = self._folder + os.sep + file.replace("/", os.sep)
             code = compile(self._source(name), file, "exec", dont_inherit=True)
-        assert isinstance(code, CodeType)
-        return code
+        return code  # type: ignore[no-any-return]
 
     def get_source(self, name: str) -> str:
         """For tracebacks: the sources are not unpacked as files."""
@@ -109,6 +110,7 @@ def check(
     folder: str, program: int, facts: os.stat_result, size: int, files: Sequence[tuple[str, int]], *rest: object
 ) -> None:
     """Take the lock; raise OSError or ValueError unless everything that was unpacked is there to stay."""
+    keep_standard_library()
     if facts.st_size != size:
         raise ValueError("the program file is not whole")
     _hold(program)
@@ -134,7 +136,7 @@ def start(
         from launcher import tidy
 
         tidy.once_a_day(folder)
-    sys.path[:] = [folder, *(entry for entry in sys.path if is_standard(entry))]
+    sys.path[0] = folder
     for top in tops:
         if top in sys.modules:
             for name in [name for name in sys.modules if name == top or name.startswith(top + ".")]:
@@ -157,8 +159,12 @@ def _hold(program: int) -> None:
         pass
 
 
-def is_standard(entry: str) -> bool:
-    """Whether that entry of sys.path is the standard library's, not one of the archive, PYTHONPATH or site-packages."""
+def keep_standard_library() -> None:
+    """Drop from sys.path what is neither the first entry, the archive, nor the standard library's."""
+    sys.path[1:] = [entry for entry in sys.path[1:] if _is_standard(entry)]
+
+
+def _is_standard(entry: str) -> bool:
     name = os.path.basename(entry)
     library = os.path.dirname(os.__file__)
     return (

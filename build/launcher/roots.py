@@ -20,12 +20,10 @@ class Root(NamedTuple):
     trusted: bool = False
 
 
-def candidates(cache_root: str) -> list[Root]:
-    """MEMORY_SERVER_CACHE, the user's cache folder, then a private one among the temporary files."""
-    found = []
+def candidates(cache_root: str) -> tuple[list[Root], list[Root]]:
+    """MEMORY_SERVER_CACHE; then, in case it fails, the user's cache folder and a private one of the temporary files."""
     chosen = os.environ.get("MEMORY_SERVER_CACHE")
-    if chosen:
-        found.append(Root(os.path.abspath(chosen), trusted=True))
+    found = []
     if not cache_root and sys.platform != "win32":
         home = os.path.expanduser("~")  # HOME is unset: the user database knows
         below = "Library/Caches" if sys.platform == "darwin" else ".cache"
@@ -37,7 +35,7 @@ def candidates(cache_root: str) -> list[Root]:
         found.append(Root(os.path.join(tempfile.gettempdir(), "memory-server-" + user)))
     except OSError:  # no temporary folder at all
         pass
-    return found
+    return [Root(os.path.abspath(chosen), trusted=True)] if chosen else [], found
 
 
 def prepare(root: Root) -> None:

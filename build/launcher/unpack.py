@@ -2,7 +2,7 @@
 
 Rules: nothing is ever half there. Steps, and what a crash in each leaves:
 
-1. Look in every candidate folder whether it was unpacked before. Nothing is left.
+1. Look in each candidate folder whether it was unpacked before: a full disk must not be tried anew at each start.
 2. Take the lock beside the target, so that of several first starts one does the work. It goes with its process; where
    there are no locks, or after a minute, go on without: the last step is safe without it.
 3. Look again: another one may have been faster.
@@ -22,11 +22,11 @@ import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import IO, Final
 
-from . import boot, parts, program, refusal, roots
+from . import parts, program, refusal, roots
 
 Start = Callable[[], None]
 Open = Callable[[str, bool], Start]
@@ -39,29 +39,38 @@ _UNREADY: Final = (OSError, ValueError, EOFError, TypeError)  # what `open_progr
 def first_start(name: str, open_program: Open, cache_root: str) -> Start:
     """Find or make the unpacked folder; SystemExit with one line where that is not possible."""
     archive = sys.path[0]
-    sys.path[:] = [archive, *(entry for entry in sys.path[1:] if boot.is_standard(entry))]
-    candidates = roots.candidates(cache_root)
+    failed: list[str] = []
+    with zipfile.ZipFile(archive) as opened:
+        abi, _, platform = name.split("-", 2)[2].partition("-")
+        _refuse_unserved(opened, abi, platform)
+        try:
+            for candidates in roots.candidates(cache_root):
+                start = _first_start_in(candidates, name, opened, open_program, failed)
+                if start:
+                    return start
+        except parts.NoLzmaError:
+            sys.exit(refusal.no_lzma(platform))
+    sys.exit(
+        "memory-server finds no folder to unpack into. Tried: " + "; ".join(failed) + ". "
+        "Set MEMORY_SERVER_CACHE to a folder that can be written and is not mounted noexec."
+    )
+
+
+def _first_start_in(
+    candidates: Sequence[roots.Root], name: str, archive: zipfile.ZipFile, open_program: Open, failed: list[str]
+) -> Start | None:
     for root in candidates:
         try:
             return open_program(os.path.join(root.path, name), root.trusted)
         except _UNREADY:
             continue
-    failed = []
-    with zipfile.ZipFile(archive) as opened:
-        abi, _, platform = name.split("-", 2)[2].partition("-")
-        _refuse_unserved(opened, abi, platform)
-        for root in candidates:
-            try:
-                roots.prepare(root)
-                return _unpack(opened, os.path.join(root.path, name), _opener(open_program, root.trusted))
-            except parts.NoLzmaError:
-                sys.exit(refusal.no_lzma(platform))
-            except OSError as problem:
-                failed.append(f"{root.path} ({problem.strerror or problem})")
-    sys.exit(
-        "memory-server finds no folder to unpack into. Tried: " + "; ".join(failed) + ". "
-        "Set MEMORY_SERVER_CACHE to a folder that can be written and is not mounted noexec."
-    )
+    for root in candidates:
+        try:
+            roots.prepare(root)
+            return _unpack(archive, os.path.join(root.path, name), _opener(open_program, root.trusted))
+        except OSError as problem:
+            failed.append(f"{root.path} ({problem.strerror or problem})")
+    return None
 
 
 def _opener(open_program: Open, trusted: bool) -> Callable[[str], Start]:

@@ -1,0 +1,52 @@
+"""`make platform-table`: rewrites the table of platforms and interpreters in README.md, between its two markers.
+
+Rules: the table says what wheels.txt says and nothing else. Everything outside the markers stays byte for byte.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Final
+
+from build import inputs, platforms, wheels
+
+README: Final = inputs.ROOT / "README.md"
+BEGIN: Final = "<!-- platforms:begin -->"
+END: Final = "<!-- platforms:end -->"
+
+
+def table() -> str:
+    """The table in Markdown."""
+    lines = ["| platform | CPython | archive for it alone | cryptography |", "|---|---|---|---|"]
+    for platform in platforms.PLATFORMS:
+        locked = [wheel for wheel in wheels.locked([platform.name]) if wheel.platform == platform.name]
+        abis = sorted({wheel.abi for wheel in locked} - {"any"})
+        pythons = [f"{abi[2]}.{abi[3:]}" for abi in abis]
+        cryptography = next(wheel.version for wheel in locked if wheel.name == "cryptography")
+        lines.append(
+            f"| {platform.label} | {', '.join(pythons)} | `memory-server-{platform.name}.pyz` | {cryptography} |"
+        )
+    return "\n".join(lines)
+
+
+def rewritten(text: str) -> str:
+    """That README with the table of now; ValueError when it lacks the markers."""
+    if text.count(BEGIN) != 1 or text.count(END) != 1:
+        raise ValueError(f"{README.name} needs one {BEGIN} and one {END}, each on a line of its own")
+    before, _, rest = text.partition(BEGIN)
+    after = rest.partition(END)[2]
+    return f"{before}{BEGIN}\n{table()}\n{END}{after}"
+
+
+def main() -> int:
+    try:
+        text = README.read_bytes().decode("utf-8")
+        README.write_bytes(rewritten(text).encode("utf-8"))
+    except (OSError, ValueError) as problem:
+        print(f"memory-server build: {problem}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
