@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 
 _OPTIONS: Final = ("--file", "--profile")
 _TEXTS: Final = ("--help", "-h", "--version")
-_HELP: Final = """A memory for AI assistants: a knowledge graph in one file, served over the Model Context Protocol.
-Without a command it serves one client over stdin and stdout; with one it helps you to look after the memory.
+_HELP: Final = """A memory for AI assistants: a knowledge graph in one file, served over the Model
+Context Protocol. Without a command it serves one client over stdin and stdout;
+with one it helps you to look after the memory.
 
 usage: {program} [--file PATH | --profile NAME] [COMMAND ...]
 
 options:
-  --file PATH      the memory file (default: MEMORY_FILE_PATH, else memory.jsonl beside the
-                   program or in your data folder)
+  --file PATH      the memory file (default: MEMORY_FILE_PATH, else memory.jsonl
+                   beside the program or in your data folder)
   --profile NAME   a memory of its own beside the default one
   --version        print the version and exit
   --help           print this and exit
@@ -58,8 +59,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         return commands.run(asked.command, asked.arguments, asked.file, asked.profile)
     except UsageError as error:
-        sys.stderr.write(f"memory-server: {error}\n")
+        if sys.stderr is not None:
+            sys.stderr.write(f"memory-server: {error}\n")
         return 2
+    except KeyboardInterrupt:
+        return 130
 
 
 def read_arguments(arguments: Sequence[str]) -> Asked:
@@ -102,6 +106,8 @@ def _print(what: str) -> int:
         from memory_app.commands import frame, overview
 
         text = _HELP.format(program=frame.program(), commands=overview(frame.program()))
+    if sys.stdout is None:  # its descriptor is closed
+        return 0
     try:
         sys.stdout.write(text)
         sys.stdout.flush()

@@ -82,6 +82,13 @@ def changed(store: Store, change: Callable[[Graph], tuple[Graph, T]]) -> T:
         raise
 
 
+def refuse_read_only(path: str) -> None:
+    """StoreError if the memory file may not be written: told before anything is copied for its sake."""
+    real = os.path.realpath(path)
+    if os.path.exists(real) and not (os.stat(real).st_mode & 0o222 and os.access(real, os.W_OK)):
+        raise StoreError(f"{shown(path)} is read-only. Make it writable (chmod u+w) if it is to be changed.")
+
+
 def whole(path: str) -> bytes:
     """All bytes of a file, as they were at one moment. StoreError if they cannot be had."""
     try:

@@ -132,8 +132,8 @@ def _write(client: Client, path: str, asked: argparse.Namespace, start: Start) -
 
 def _show_difference(out: Terminal, edit: editing.Edit) -> None:
     lines = difflib.unified_diff(
-        (edit.before or "").splitlines(), edit.after.splitlines(), safe(edit.path), "with the entry", lineterm=""
-    )
+        (edit.before or "").splitlines(), edit.after.splitlines(), safe(edit.path), "with the entry", lineterm="", n=0
+    )  # no lines around the change: they may hold other servers' keys
     for line in lines:
         style = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
         text = safe(line.expandtabs(4))

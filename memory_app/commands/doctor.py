@@ -10,7 +10,7 @@ import argparse
 import os
 import platform
 import sys
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from memory_app import __version__, environment
 from memory_app.commands import beside
@@ -20,7 +20,7 @@ from memory_app.commands.configured import Entry, entries, npm_memories
 from memory_app.commands.frame import program
 from memory_app.commands.terminal import Terminal, counted, output, safe, write_json
 from memory_app.commands.trials import Trial, trials
-from memory_app.errors import MemoryServerError
+from memory_app.errors import MemoryServerError, UsageError
 from memory_app.shapes import reads_as_memory
 
 EXAMPLES: Final = (
@@ -36,34 +36,51 @@ def register(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
+class _Memory(NamedTuple):
+    """What is to be said of the memory file. `path` is None where it cannot be told which one it is."""
+
+    path: str | None
+    why: str
+    folder: str | None
+    state: Trial
+    trials: list[Trial]
+    beside: list[Trial]
+
+
 def run(asked: argparse.Namespace) -> int:
     machine = Machine(sys.platform, os.environ)
-    location = located(asked)
-    folder, tried = _tried(location.path)
-    state = _state(location.path)
-    there = os.path.isdir(os.path.dirname(os.path.realpath(location.path)))
-    around = [Trial(one.text, None) for one in beside.findings(location.path)] if there else []
+    memory = _memory(asked)
     found, unreadable = entries(machine, _current_folder())
     clients = [*_compared(found), *(Trial(f"{path} cannot be read", False, why) for path, why in unreadable)]
-    old = [path for path in npm_memories(machine) if os.path.realpath(path) != os.path.realpath(location.path)]
-    all_of_it = [state, *tried, *around, *clients]
+    used = os.path.realpath(memory.path) if memory.path else None
+    old = [path for path in npm_memories(machine) if os.path.realpath(path) != used]
+    bad = [one for one in (memory.state, *memory.trials, *memory.beside) if one.ok is False] + clients
     if asked.json:
-        write_json(_as_json(location.path, location.why, folder, state, tried, around, found, clients, old))
-    else:
-        out = output()
-        _section(out, "This program", _program())
-        _section(out, "The memory file", [f"{safe(location.path)}  ({location.why})"], [state, *around])
-        _section(out, f"Its folder {safe(folder)}", [], tried)
-        _clients(out, found, clients)
-        if old:
-            out.line(out.styled("Memories that the npm server left in its own folder", "bold"))
-            for path in old:
-                out.line(f"  {safe(path)}")
-            out.line(f"  To bring one over: {program()} import PATH")
-            out.line()
-        bad = sum(one.ok is False or (one.ok is None and one in clients) for one in all_of_it)
-        out.line(out.styled("All is well.", "green") if not bad else f"{counted(bad, 'thing')} to look at.")
-    return int(any(one.ok is False or (one.ok is None and one in clients) for one in all_of_it))
+        write_json(_as_json(memory, found, clients, old))
+        return int(bool(bad))
+    out = output()
+    _section(out, "This program", _program())
+    where = [f"{safe(memory.path)}  ({memory.why})"] if memory.path else []
+    _section(out, "The memory file", where, [memory.state, *memory.beside])
+    if memory.folder:
+        _section(out, f"Its folder {safe(memory.folder)}", [], memory.trials)
+    _clients(out, found, clients)
+    if old:
+        lines = [*map(safe, old), f"To bring one over: {program()} import PATH"]
+        _section(out, "Memories that the npm server left in its own folder", lines)
+    out.line(f"{counted(len(bad), 'thing')} to look at." if bad else out.styled("All is well.", "green"))
+    return int(bool(bad))
+
+
+def _memory(asked: argparse.Namespace) -> _Memory:
+    try:
+        path, why = located(asked)[:2]
+    except UsageError as error:
+        return _Memory(None, "", None, Trial("which file it is", False, str(error)), [], [])
+    folder, tried = _tried(path)
+    there = os.path.isdir(os.path.dirname(os.path.realpath(path)))
+    around = [Trial(one.text, None) for one in beside.findings(path)] if there else []
+    return _Memory(path, why, folder, _state(path), tried, around)
 
 
 def _program() -> list[str]:
@@ -144,28 +161,18 @@ def _current_folder() -> str | None:
         return None
 
 
-def _as_json(
-    path: str,
-    why: str,
-    folder: str,
-    state: Trial,
-    tried: list[Trial],
-    around: list[Trial],
-    found: list[Entry],
-    clients: list[Trial],
-    old: list[str],
-) -> dict[str, Any]:
+def _as_json(memory: _Memory, found: list[Entry], clients: list[Trial], old: list[str]) -> dict[str, Any]:
     return {
         "version": __version__,
         "python": platform.python_version(),
         "executable": sys.executable,
         "platform": platform.platform(),
-        "file": path,
-        "why": why,
-        "state": state._asdict(),
-        "folder": folder,
-        "trials": [one._asdict() for one in tried],
-        "beside": [one.what for one in around],
+        "file": memory.path,
+        "why": memory.why,
+        "state": memory.state._asdict(),
+        "folder": memory.folder,
+        "trials": [one._asdict() for one in memory.trials],
+        "beside": [one.what for one in memory.beside],
         "servers": [one._asdict() for one in found],
         "troubles": [one._asdict() for one in clients],
         "npmMemories": old,

@@ -25,10 +25,8 @@ class Finding(NamedTuple):
 KINDS: Final[Mapping[str, Kind]] = {
     "not-a-memory": Kind("Not a memory", "it is neither served nor written", False),
     "foreign-shape": Kind("Another shape", "served; the first write turns it into lines, after a copy", True),
-    "unreadable": Kind(
-        "Unreadable lines", "kept as they are, not served; repair --drop-unreadable moves them out", False
-    ),
-    "torn": Kind("Cut off last line", "kept as it is, not served; repair --drop-unreadable moves it out", False),
+    "unreadable": Kind("Unreadable lines", "kept; repair --drop-unreadable moves them out", False),
+    "torn": Kind("Cut off last line", "kept; repair --drop-unreadable moves it out", False),
     "unknown-record": Kind("Records of other programs", "kept as they are, not served", False),
     "unknown-keys": Kind("Unknown keys", "kept, not served", False),
     "several-records": Kind("Several records on one line", "each is served", True),
@@ -36,10 +34,8 @@ KINDS: Final[Mapping[str, Kind]] = {
     "observation-objects": Kind("Observations that are objects", "served by their text, kept as they are", False),
     "repeated-name": Kind("Names on several lines", "served as one entity", True),
     "repeated-relation": Kind("Repeated relations", "served once", True),
-    "repeated-observation": Kind("Repeated observations", "served as often as they stand there", True),
-    "dangling-relation": Kind(
-        "Relations to missing entities", "kept and served; repair --add-missing makes the entities", False
-    ),
+    "repeated-observation": Kind("Repeated observations", "each is served", True),
+    "dangling-relation": Kind("Relations to missing entities", "served; repair --add-missing makes them", False),
     "near-duplicate": Kind("Names that may mean the same", "only you can tell", False),
     "empty-name": Kind("Names without a letter", "served; nobody can ask for them", False),
     "line-ends": Kind("Line ends and blank lines", "served all the same", True),

@@ -17,6 +17,7 @@ import importlib
 import os
 import sys
 import textwrap
+import traceback
 from collections.abc import Sequence
 from typing import Any, Final, NoReturn, Protocol, cast
 
@@ -64,7 +65,7 @@ def run(name: str, arguments: Sequence[str], file: str | None, profile: str | No
     """Run one command to its end; see the table above. UsageError if there is no such command."""
     if name not in COMMANDS:
         raise UsageError(f"{shown(name)} is no command.{_meant(name)} Try: {program()} --help")
-    _write_all_characters()
+    _prepare_streams()
     try:
         status = _run(name, arguments, file, profile)
         sys.stdout.flush()
@@ -72,15 +73,14 @@ def run(name: str, arguments: Sequence[str], file: str | None, profile: str | No
     except KeyboardInterrupt:
         return _INTERRUPTED
     except MemoryServerError as error:
-        with contextlib.suppress(OSError):
-            sys.stdout.flush()
-        sys.stderr.write(f"memory-server: {_one_line(str(error))}\n")
-        return 2
+        return _failed(str(error))
     except OSError as error:
-        if not _nobody_reads(error):
-            raise
+        nobody_reads = _nobody_reads(error)
         _forget_stdout()
-        return 0
+        return 0 if nobody_reads else _failed(f"{error.strerror or error}")
+    except Exception:  # noqa: BLE001 (the edge: status 1 means something else here, so a mistake of ours ends with 2)
+        traceback.print_exc()
+        return _failed("this is a mistake of the program; the lines above say where")
 
 
 def parser_of(name: str) -> tuple[Parser, _Module]:
@@ -105,12 +105,15 @@ def parser_of(name: str) -> tuple[Parser, _Module]:
 
 def program() -> str:
     """How this program was called, for texts that people copy."""
-    archive = os.environ.get(environment.ARCHIVE)
-    if archive or sys.argv[0].endswith(".pyz"):
-        return f"python {os.path.basename(archive or sys.argv[0])}"
-    if os.path.basename(sys.argv[0]) == "__main__.py":
-        return "python -m memory_app"
-    return os.path.basename(sys.argv[0]) or "memory-server"
+    called = sys.argv[0]
+    python = os.path.basename(sys.orig_argv[0]) if sys.orig_argv else ""
+    python = python if python.startswith("py") else "python"
+    archive = called if called.endswith(".pyz") else os.environ.get(environment.ARCHIVE)
+    if archive:
+        return f'{python} "{archive}"' if " " in archive else f"{python} {archive}"
+    if os.path.basename(called) == "__main__.py":
+        return f"{python} -m memory_app"
+    return os.path.basename(called) or "memory-server"
 
 
 def _run(name: str, arguments: Sequence[str], file: str | None, profile: str | None) -> int:
@@ -147,11 +150,21 @@ def _one_line(text: str) -> str:
     return shown(" ".join(text.split("\n")))
 
 
-def _write_all_characters() -> None:
-    """Have a terminal or pipe with a small character set show escapes where it lacks a character, not fail."""
+def _prepare_streams() -> None:
+    """Have a terminal or pipe with a small character set show escapes where it lacks a character, not fail; and have
+    something to write to where a descriptor is closed."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
-        if stream is not None:
-            cast(Any, stream).reconfigure(errors="backslashreplace")
+        cast(Any, stream).reconfigure(errors="backslashreplace")
+
+
+def _failed(text: str) -> int:
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.flush()
+    sys.stderr.write(f"memory-server: {_one_line(text)}\n")
+    return 2
 
 
 def _nobody_reads(error: OSError) -> bool:

@@ -9,7 +9,7 @@ import os
 from typing import Any, Final
 
 from memory_app.commands import backups
-from memory_app.commands.access import changed, contents_of, located, opened, same_file, whole
+from memory_app.commands.access import changed, contents_of, located, opened, refuse_read_only, same_file, whole
 from memory_app.commands.differences import Difference, show_side, show_types
 from memory_app.commands.terminal import counted, output, safe, say, tracked, write_json
 from memory_app.commands.union import united
@@ -58,6 +58,8 @@ class _Import:
 
 def run(asked: argparse.Namespace) -> int:
     path = located(asked, writes=not asked.dry_run).path
+    if not asked.dry_run:
+        refuse_read_only(path)
     graphs, left = [], 0
     for source in tracked(asked.sources, len(asked.sources), "Reading"):
         if source != "-" and same_file(source, path):

@@ -242,7 +242,7 @@ def _form(value: dict[str, Any], kind: str) -> str:
         return f"{'an entity' if kind == 'entity' else 'a relation'} without {' and '.join(missing)}"
     if value.get("type") != kind:
         return "without the type as we write it"
-    return "a value is of another kind than ours"
+    return "null, a number or the like where we have a text"
 
 
 def _reason(error: ValueError) -> str:

@@ -75,6 +75,8 @@ def distinct(items: Any) -> list[Any]:
     """The items of a record's observations without null and without what stands there again, texts as texts."""
     if not isinstance(items, list):
         items = [items]
+    if set(map(type, items)) <= {str} and len(set(items)) == len(items):
+        return items
     kept: dict[bytes, Any] = {}
     objects: set[str | None] = set()
     for item in items:

@@ -11,7 +11,7 @@ import argparse
 from typing import Final
 
 from memory_app.commands import backups
-from memory_app.commands.access import changed, contents_of, opened, same_file, whole, written_new
+from memory_app.commands.access import changed, contents_of, opened, refuse_read_only, same_file, whole, written_new
 from memory_app.commands.differences import Difference
 from memory_app.commands.terminal import counted, output, safe, say, write_json
 from memory_app.commands.union import united
@@ -65,6 +65,8 @@ def run(asked: argparse.Namespace) -> int:
 
 def _into(path: str, other: Graph) -> str | None:
     """Add to the memory at `path`; the backup of what it was, None if it lacked nothing."""
+
+    refuse_read_only(path)
 
     def change(graph: Graph) -> tuple[Graph, str | None]:
         after = united(graph, other, other_lines=True).graph

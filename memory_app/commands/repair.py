@@ -10,7 +10,7 @@ import os
 from typing import Final
 
 from memory_app.commands import backups
-from memory_app.commands.access import changed, existing, opened, whole
+from memory_app.commands.access import changed, existing, opened, refuse_read_only, whole
 from memory_app.commands.inspection import judged
 from memory_app.commands.mending import Mended, Options, mend
 from memory_app.commands.terminal import counted, output, safe, write_json
@@ -72,6 +72,8 @@ class _Repair:
 
 def run(asked: argparse.Namespace) -> int:
     path = existing(asked, writes=not asked.dry_run).path
+    if not asked.dry_run:
+        refuse_read_only(path)
     repair = _Repair(path, asked)
     with opened(path, quiet=True) as store:
         if asked.dry_run:

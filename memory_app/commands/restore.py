@@ -10,7 +10,7 @@ from typing import Final
 
 from memory_app import shapes
 from memory_app.commands import backup, backups
-from memory_app.commands.access import changed, located, opened, whole
+from memory_app.commands.access import changed, located, opened, refuse_read_only, whole
 from memory_app.commands.differences import Difference
 from memory_app.commands.terminal import counted, output, safe, say, write_json
 from memory_app.errors import UsageError
@@ -60,6 +60,7 @@ def run(asked: argparse.Namespace) -> int:
     if asked.dry_run:
         _tell(asked.json, difference, chosen, None, dry=True)
         return 0
+    refuse_read_only(path)
     kept = None
     if present is not None:
         if shapes.reads_as_memory(present):
