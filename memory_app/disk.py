@@ -228,7 +228,7 @@ def make_folders(path: str) -> list[str]:
         for folder in reversed(missing):
             if _make_folder(folder):
                 created.append(folder)
-                sync_folder(os.path.dirname(folder))
+            sync_folder(os.path.dirname(folder))  # also for a folder of another process, which may not have got there
     except BaseException:
         remove_folders(created)
         raise

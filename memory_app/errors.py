@@ -18,10 +18,11 @@ class GraphError(MemoryServerError):
 class StoreError(MemoryServerError):
     """The file or its lock made trouble: the tool's `isError` text.
 
-    `stored` says whether the change is in the file all the same (only a failure after the rename leaves it there).
+    `stored` says whether the change is in the file all the same (only a failure after the rename leaves it there);
+    None where that cannot be told, because the disk failed in the rename and did not answer when it was looked at.
     """
 
-    def __init__(self, text: str, *, stored: bool = False) -> None:
+    def __init__(self, text: str, *, stored: bool | None = False) -> None:
         super().__init__(text)
         self.stored = stored
 

@@ -122,7 +122,8 @@ class MemoryFile:
                 if not keep:
                     _release(fd)
         raise StoreError(
-            f"{self.path} keeps changing while it is read; nothing was changed. Stop the program that writes it, then try again."
+            f"{self.path} keeps changing while it is read; nothing was changed. "
+            "Stop the program that writes it, then try again."
         )
 
     def save(self, old: Snapshot, graph: Graph, lock_held: Callable[[], bool]) -> Snapshot | None:
@@ -178,7 +179,7 @@ class MemoryFile:
             try:
                 disk.make_folders(os.path.dirname(path))
             except OSError as error:
-                raise self._failure("could not be saved; nothing was changed: no folder could be made", error) from error
+                raise self._failure("could not be saved; nothing was changed: no folder was made", error) from error
 
     def _parsed(self, data: bytes, signature: Signature, before: Snapshot | None) -> Snapshot:
         if before is not None and before.original == data:

@@ -85,6 +85,7 @@ class Lock:
         self._path = os.path.abspath(path)
         self._me = me
         self._held: list[Held] = []
+        self._unfinished: list[Held] = []  # those whose making failed, and which could not be removed yet
         self._seen: dict[str, tuple[Sighting, float]] = {}
         self._obstacle = ""
         self._turn = _TURN
@@ -114,9 +115,15 @@ class Lock:
 
     def release(self) -> None:
         """Give the lock back; a file that has become another's is left alone. Raises no OSError."""
-        while self._held:
-            self._give_back(self._held.pop())
-            self._released = time.monotonic()
+        try:
+            while self._held:
+                self._give_back(self._held.pop())
+                self._released = time.monotonic()
+        finally:
+            if self._held:  # one that could not be given back does not keep the other
+                self.release()
+        if self._unfinished:
+            self._unfinished = [held for held in self._unfinished if not held.take_back()]
 
     def _give_way(self) -> None:
         """Leave the lock alone for a moment if this writer took it again and again, or the waiters would starve."""
@@ -170,13 +177,20 @@ class Lock:
         created = False
         HEARTBEAT.add(held)
         try:
-            created = held.create()
+            created = self._make(held)
         except OSError as error:
             raise StoreError(_creation_text(path, error), stored=False) from error
         finally:
             if not created:
                 HEARTBEAT.discard(held)
         return held if created else None
+
+    def _make(self, held: Held) -> bool:
+        try:
+            return held.create()
+        except BaseException:
+            self._unfinished.append(held)
+            raise
 
     def _give_back(self, held: Held) -> None:
         try:
@@ -200,7 +214,7 @@ class Lock:
     def _break(self, path: str, judged: Sighting) -> bool:
         me = self._me or identity.this_process()
         guard = Held(path + ".break", lockfile.new_token(), me)
-        if not guard.create():
+        if not self._make(guard):
             self._clear_guard(guard.path)
             return False
         try:

@@ -73,6 +73,7 @@ class Held:
         self._data = _encode(me, token)
         self._fd: int | None = None  # kept open, not on Windows: no other process could break the lock then
         self._file: tuple[int, int] | None = None
+        self._unfinished: int | None = None  # the descriptor of a file whose making failed and which may still be there
         self._mutex = threading.Lock()  # so that no heartbeat touches a descriptor that was closed and given out again
 
     def create(self) -> bool:
@@ -85,16 +86,41 @@ class Held:
             self._file = disk.signature(fd)[:2]
             disk.write_all(fd, [self._data])
         except BaseException:
-            stands = self._file is None or _file_at(self.path) in (None, self._file)
-            disk.close_if_possible(fd)  # first: Windows removes no open file
-            if stands:
-                disk.remove_if_possible(self.path)
+            self._unfinished = fd
+            self.take_back(just_made=True)
             raise
         if disk.WINDOWS:
             disk.close(fd)
         else:
             self._fd = fd
         return True
+
+    def take_back(self, *, just_made: bool = False) -> bool:
+        """Remove the file whose making failed; False if it may still be there: that is to be tried again.
+
+        Everybody would wait 30 s for such a file, since it looks like one that is being made. Until it is gone it stays
+        open, so that no other can be taken for it; not on Windows, which removes no open file.
+        """
+        fd = self._unfinished
+        if fd is None:
+            return True
+        gone = disk.WINDOWS
+        try:
+            if disk.WINDOWS:
+                disk.close_if_possible(fd)
+            file = self._file if self._file is not None or just_made else disk.signature(fd)[:2]
+            if file is not None and _file_at(self.path) not in (None, file):
+                gone = True  # it was broken, and this is a successor's
+            else:
+                gone = disk.remove_if_possible(self.path) or gone
+        except OSError:
+            pass
+        finally:
+            if gone:
+                self._unfinished = None
+                if not disk.WINDOWS:
+                    disk.close_if_possible(fd)
+        return gone
 
     def is_ours(self) -> bool:
         """Whether the path still holds the file and token that we put there; what cannot be read counts as lost."""

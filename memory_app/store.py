@@ -11,6 +11,7 @@ Threads: every method may be called from any; `peek` never waits.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import threading
 import time
@@ -157,13 +158,16 @@ class Store:
                 self._turn()
             except BaseException as error:  # noqa: BLE001 (the edge of this thread: nobody may wait for ever)
                 self._fail(_as_store_error(error, self.path, stored=False))
-            self._let_go()
+            with contextlib.suppress(BaseException):  # all were answered; what could not be let go is at the next turn
+                self._let_go()
 
     def _let_go(self) -> None:
-        with self._loading:
-            outdated, self._outdated = self._outdated, []
-        for snapshot in outdated:
-            snapshot.release()
+        while True:
+            with self._loading:  # another thread may take the last one
+                if not self._outdated:
+                    return
+                outdated = self._outdated.pop()
+            outdated.release()
 
     def _turn(self) -> None:
         """One round for all calls that wait: without the lock if nothing is to be written, else one save for all."""
@@ -179,17 +183,20 @@ class Store:
         if not self._acquire():
             return
         taken = self._take(self._live())
-        try:
+        failure: BaseException | None = None
+        try:  # these calls are taken: each has to get an answer, and a true one
             save = self._transact(taken, graph if taken == calls else None, after) if taken else 0
-        except BaseException as error:  # noqa: BLE001 (these calls are taken: each has to get an answer, and a true one)
-            stored = self._written is not None
-            self._lock.release()
-            _refuse(taken, _as_store_error(error, self.path, stored=stored))
-        else:
+        except BaseException as error:  # noqa: BLE001 (as said)
+            failure = error
+        try:
             self._lock.release()  # before the answers: whoever has one finds no lock of ours
+        except BaseException as error:  # noqa: BLE001 (as said)
+            failure = failure or error
+        if failure is None:
             _answer(taken, save)
-        finally:
-            self._written = None
+        else:
+            _refuse(taken, _as_store_error(failure, self.path, stored=self._written is not None))
+        self._written = None
 
     def _transact(self, calls: Sequence[_Call], graph: Graph | None, after: Graph) -> int:
         """Under the lock: apply the calls to the file as it is by now and save; again where that came too late.
