@@ -1,9 +1,9 @@
 """The knowledge graph as one immutable snapshot: entities, relations, and what a file holds beside them.
 
-Owns the indexes: entities by name, relations by the names they touch, lines in file order. A name that stands on several
-lines is one entity (first type, all observations), a relation that does is one relation; their lines stay apart.
-A snapshot is never changed: `derived` makes the next one and shares all that stayed, so a reader keeps a whole old state
-while a writer prepares a new one.
+Owns the indexes: entities by name, relations by the names they touch, lines in file order. A name that stands on
+several lines is one entity (first type, all observations), a relation that does is one relation; their lines stay
+apart. A snapshot is never changed: `derived` makes the next one and shares all that stayed, so a reader keeps a whole
+old state while a writer prepares a new one.
 
 No I/O, no clock, no thread.
 """
@@ -12,10 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
+from typing import TypeVar
 
 from memory_app import shapes
 from memory_app.blocks import Blocks
 from memory_app.records import EntityLine, RelationLine
+
+L = TypeVar("L", EntityLine, RelationLine)
 
 
 class Graph:
@@ -58,13 +61,13 @@ class Graph:
         relation_repeats: dict[tuple[str, str, str], list[RelationLine]] = {}
         for line in contents.lines:
             if isinstance(line, EntityLine):
-                line = line.placed(len(entity_lines))
+                line = _placed(line, len(entity_lines))
                 line.entity_type = words.setdefault(line.entity_type, line.entity_type)
                 entity_lines.append(line)
                 if entities.setdefault(line.name, line) is not line:
                     entity_repeats.setdefault(line.name, []).append(line)
             else:
-                line = line.placed(len(relation_lines))
+                line = _placed(line, len(relation_lines))
                 line.source = words.setdefault(line.source, line.source)
                 line.target = words.setdefault(line.target, line.target)
                 line.relation_type = words.setdefault(line.relation_type, line.relation_type)
@@ -133,6 +136,14 @@ class Graph:
     def chunks(self) -> Iterator[bytes]:
         """The bytes of the file that holds this graph, piece by piece."""
         return shapes.chunks(self.head, chain(self.entity_lines, self.relation_lines), self.tail)
+
+
+def _placed(line: L, order: int) -> L:
+    """The line at its place; one that was just read is no other graph's yet, and need not be copied."""
+    if line.order < 0:
+        line.order = order
+        return line
+    return line.placed(order)
 
 
 def _touching(relations: Iterable[RelationLine]) -> dict[str, tuple[RelationLine, ...]]:
