@@ -1,0 +1,61 @@
+"""The short way of reading a line in our own form: whatever it takes, it takes as the parser does."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_app import jsonl
+from memory_app.records import EntityLine, RelationLine
+
+_NEVER = re.compile("(?!)")
+_TEXTS = st.text(st.sampled_from('ab",:[]{}\\/\u00e9\u2028\x00\x1f\x7f\ud83d\U0001f600 \r'), max_size=6)
+_ENTITIES = st.builds(
+    lambda name, kind, items: {"type": "entity", "name": name, "entityType": kind, "observations": items},
+    _TEXTS,
+    _TEXTS,
+    st.lists(_TEXTS, max_size=3),
+)
+_RELATIONS = st.builds(
+    lambda source, target, kind: {"type": "relation", "from": source, "to": target, "relationType": kind},
+    _TEXTS,
+    _TEXTS,
+    _TEXTS,
+)
+_PIECES = st.sampled_from([b"", b'"', b"\\", b",", b" ", b"\x01", b'"name":"x",', b"\xff", b"null", b"\\u0041", b"]"])
+
+
+def _read(line: bytes) -> list[object]:
+    return [
+        (piece.raw, piece.name, piece.entity_type, piece.plain, piece.observations())
+        if isinstance(piece, EntityLine)
+        else (piece.raw, piece.source, piece.target, piece.relation_type)
+        if isinstance(piece, RelationLine)
+        else piece
+        for piece in jsonl.read_line(line)
+    ]
+
+
+@given(st.one_of(_ENTITIES, _RELATIONS), st.booleans(), st.booleans(), st.integers(0, 90), st.integers(0, 2), _PIECES)
+def test_a_line_says_the_same_read_either_way(
+    value: object, ascii_only: bool, spaced: bool, place: int, left_out: int, put_in: bytes
+) -> None:
+    whole = json.dumps(value, ensure_ascii=ascii_only, separators=(", ", ": ") if spaced else (",", ":"))
+    data = whole.encode("utf-8", "backslashreplace")
+    for line in (data, data[:place] + put_in + data[place + left_out :]):
+        found = _read(line)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(jsonl, "_OWN_FORM", _NEVER)
+            assert found == _read(line)
+
+
+@pytest.mark.parametrize("items", [[], [""], ["a"], ['"', "\\", "\n", "/"], ["é", "\u2028"]], ids=str)
+def test_what_a_parser_finds_is_found_without_one(items: list[str]) -> None:
+    line = json.dumps({"type": "entity", "name": "n", "entityType": "t", "observations": items}, separators=(",", ":"))
+    [entity] = jsonl.read_line(line.encode())
+    assert isinstance(entity, EntityLine)
+    assert entity.observations() == items
