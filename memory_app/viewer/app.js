@@ -108,18 +108,23 @@ function setView(view) {
   }
 }
 
-function showStatus({ shown, whole }) {
+function showStatus(shown) {
   const total = model.nodes.length;
   const place = byId("status");
-  if (whole || shown === total) {
-    place.replaceChildren(shown === total ? "" : element("span", { text: `${number.format(shown)} of ${number.format(total)} shown` }));
-    return;
-  }
-  place.replaceChildren(
-    element("span", { text: `${number.format(shown)} of ${number.format(total)} shown` }),
-    element("button", { class: "plain", type: "button", text: "Show more", onclick: () => graph.showMore() }),
-    element("button", { class: "plain", type: "button", text: "Start again", onclick: () => (choose(-1), graph.focus(-1)) }),
-  );
+  const focused = place.contains(document.activeElement) ? document.activeElement.textContent : null;
+  place.replaceChildren();
+  if (focused !== null) byId("graph").focus(); // unless its successor takes the focus
+  if (shown === total) return;
+  place.append(element("span", { text: `${number.format(shown)} of ${number.format(total)} shown` }));
+  if (graph.whole) return;
+  const button = (text, onclick) => {
+    const made = element("button", { class: "plain", type: "button", text, onclick });
+    place.append(made);
+    if (text === focused) made.focus();
+  };
+  button("Show more", () => graph.showMore());
+  if (graph.canBeWhole) button("Show all", () => graph.showAll());
+  button("Start again", () => (choose(-1), graph.focus(-1)));
 }
 
 /** Light or dark: as the system has it, until the button says otherwise. */

@@ -4,7 +4,8 @@
    entities at once are a ball of hair, and a hundred around the one in question are an answer. */
 
 const WHOLE_UP_TO = 2500; // nodes
-const WHOLE_LINKS_UP_TO = 9000;
+const SPARSE = 2.5; // links for each node; more of them hide what they link
+const FEW_LINKS = 600; // no matter how dense
 const START_SIZE = 120; // nodes of a neighbourhood
 const STEP_SIZE = 24; // nodes that come in with one expansion
 const MORE_SIZE = 100;
@@ -13,14 +14,15 @@ const HIT_MARGIN = 5;
 const BOTTOM = 54; // the status line and the lowest names
 
 class Graph {
-  /** `on`: choose(id, options), open(id), status(text for the status line). */
+  /** `on`: choose(id, options), open(id), status(how many nodes are visible). */
   constructor(canvas, model, layout, on) {
     this.canvas = canvas;
     this.model = model;
     this.layout = layout;
     this.on = on;
     this.drawing = new Drawing(canvas, model);
-    this.whole = model.nodes.length <= WHOLE_UP_TO && model.links.length <= WHOLE_LINKS_UP_TO;
+    this.canBeWhole = model.nodes.length <= WHOLE_UP_TO;
+    this.whole = this.canBeWhole && model.links.length <= Math.max(FEW_LINKS, SPARSE * model.nodes.length);
     this.root = -1;
     this._shown = new Uint8Array(model.nodes.length);
     this._isOff = () => false;
@@ -71,6 +73,12 @@ class Graph {
     const shape = (this.scene.width - free.left - free.right) / (this.scene.height - free.top - free.bottom);
     this.layout.aspect = Math.sqrt(Math.min(2.2, Math.max(0.5, shape || 1)));
     this._add(ids, 1);
+  }
+
+  /** Show the whole graph, dense as it may be. */
+  showAll() {
+    this.whole = true;
+    this.focus(-1);
   }
 
   /** Bring in the hidden neighbours of a node, the best connected first. */
@@ -182,7 +190,7 @@ class Graph {
   }
 
   _report() {
-    this.on.status({ shown: this.scene.ids.length, whole: this.whole, root: this.root });
+    this.on.status(this.scene.ids.length);
   }
 
   _frame() {

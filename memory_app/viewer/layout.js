@@ -98,10 +98,10 @@ class Layout {
   _placeLoose() {
     const loose = this._loose.filter((id) => !this.pinned[id]);
     if (loose.length === 0) return;
-    const [stepX, stepY] = loose.length > MANY_LOOSE ? [40, 40] : [130, 56]; // few have room for their names
+    const [stepX, stepY] = loose.length > MANY_LOOSE ? [70, 48] : [130, 56]; // few have room for their names
     const box = this._ids.length > 0 ? this.bounds(this._ids) : { left: 0, right: 0, top: 0, bottom: 0 };
     const square = Math.sqrt((loose.length * stepY) / stepX) * this.aspect;
-    const columns = Math.max(1, Math.min(loose.length, Math.ceil(Math.max(square / 2, (box.right - box.left) / stepX))));
+    const columns = Math.max(1, Math.min(loose.length, Math.ceil(Math.max(square, (box.right - box.left) / stepX))));
     loose.forEach((id, index) => {
       const row = Math.floor(index / columns);
       const inRow = Math.min(columns, loose.length - row * columns);

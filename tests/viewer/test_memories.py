@@ -154,3 +154,14 @@ def test_a_click_brings_in_hidden_neighbours(open_page: Open) -> None:
     page.click("#panel .more")
     assert len(page.texts(".relation-list li")) == 200
     assert focused(page) == "← hangs onleaf 00100"
+
+
+def test_a_dense_memory_is_shown_whole_only_on_request(open_page: Open) -> None:
+    names = [f"node {number}" for number in range(200)]
+    pairs = [(names[a], "r", names[(a * 7 + b * 13) % 200]) for a in range(200) for b in range(8)]
+    page = open_page(memories.graph([(name, "t", []) for name in names], pairs))
+    page.wait(STILL)
+    assert page.text("#status") == "120 of 200 shownShow moreShow allStart again"
+    page.click("#status button:nth-of-type(2)")
+    page.wait(STILL)
+    assert page.text("#status") == ""
