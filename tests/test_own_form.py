@@ -47,10 +47,33 @@ def test_a_line_says_the_same_read_either_way(
     whole = json.dumps(value, ensure_ascii=ascii_only, separators=(", ", ": ") if spaced else (",", ":"))
     data = whole.encode("utf-8", "backslashreplace")
     for line in (data, data[:place] + put_in + data[place + left_out :]):
-        found = _read(line)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(jsonl, "_OWN_FORM", _NEVER)
-            assert found == _read(line)
+        _expect_the_same(line)
+
+
+_ODD = {
+    "control character in a name": b'{"type":"entity","name":"a\x01","entityType":"t","observations":["x"]}',
+    "control character in an observation": b'{"type":"entity","name":"a","entityType":"t","observations":["\t"]}',
+    "control character in a relation": b'{"type":"relation","from":"a\x00","to":"b","relationType":"r"}',
+    "escape in a name": b'{"type":"entity","name":"\\n","entityType":"t","observations":["x"]}',
+    "surrogate in an observation": b'{"type":"entity","name":"a","entityType":"t","observations":["\\ud83d"]}',
+    "unknown escape": b'{"type":"entity","name":"a","entityType":"t","observations":["\\x"]}',
+    "repeated key": b'{"type":"entity","name":"a","entityType":"t","observations":[],"name":"b"}',
+    "comma too many": b'{"type":"entity","name":"a","entityType":"t","observations":["x",]}',
+    "broken UTF-8": b'{"type":"entity","name":"a\xff","entityType":"t","observations":["x"]}',
+    "quote in a word": b'{"type":"relation","from":"a","b","to":"b","relationType":"r"}',
+}
+
+
+@pytest.mark.parametrize("line", _ODD.values(), ids=list(_ODD))
+def test_an_odd_line_says_the_same_read_either_way(line: bytes) -> None:
+    _expect_the_same(line)
+
+
+def _expect_the_same(line: bytes) -> None:
+    found = _read(line)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jsonl, "_OWN_FORM", _NEVER)
+        assert found == _read(line)
 
 
 @pytest.mark.parametrize("items", [[], [""], ["a"], ['"', "\\", "\n", "/"], ["é", "\u2028"]], ids=str)
