@@ -58,6 +58,7 @@ async def _serve(path: str, report: Notices) -> bool:
     server = build_server(service, report)
     if quickstart.is_carried():
         server.middleware.append(Finishing(server, service, wire.output))
+        quickstart.skip_relay()
     gc.freeze()  # nothing made so far will ever be garbage
     try:
         await server.run(wire.reader, wire.writer, server.create_initialization_options())

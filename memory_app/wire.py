@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -46,6 +46,7 @@ class Wire:
         self._in_flight = 0
         self._ended = False
         self._lines = Lines()
+        self._taken_back: deque[SessionMessage] = deque()
         self._arrived: deque[bytes | None] = deque()
         self._arrived_size = 0
         self._paused = False
@@ -88,6 +89,8 @@ class Wire:
 
     async def next(self) -> SessionMessage | None:
         """The next message; None when all input was read and all requests were answered."""
+        if self._taken_back:
+            return self._taken_back.popleft()
         while True:
             while self._arrived:
                 message = self._read(self._arrived.popleft())
@@ -106,6 +109,10 @@ class Wire:
             woken, _ = await asyncio.wait([self._wake], timeout=self._patience)
             if not woken and self._in_flight == in_flight:
                 return None
+
+    def take_back(self, messages: Iterable[SessionMessage]) -> None:
+        """Have `next` return these again."""
+        self._taken_back.extend(messages)
 
     async def _go_on_reading(self) -> None:
         await self.output.room(_UNREAD_LIMIT)
@@ -162,6 +169,9 @@ class _Reader(_Stream):
         if message is None:
             raise anyio.EndOfStream
         return message
+
+    def take_back(self, messages: Iterable[SessionMessage]) -> None:
+        self._wire.take_back(messages)
 
     def __aiter__(self) -> Self:
         return self

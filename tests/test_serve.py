@@ -407,10 +407,74 @@ Store.graph = slow
             assert driver.answer(one)["result"]["isError"] is False
 
 
+# -- the way of platforms where the loop cannot watch pipes, here -----------------------------------------------------
+
+THREADS = """
+import asyncio, select
+from asyncio import selector_events, unix_events
+def refuse(*_):
+    raise NotImplementedError
+selector_events.BaseSelectorEventLoop.add_reader = refuse
+unix_events._UnixSelectorEventLoop.add_signal_handler = refuse
+del select.poll
+"""
+
+
+@POSIX
+def test_by_threads_everything_is_answered_at_the_end_of_input(tmp_path: Path) -> None:
+    with variant(tmp_path, THREADS, paused=True) as driver:
+        asked = [driver.start("initialize", HELLO)]
+        asked += [driver.start_call("create_entities", entity("x" * 5000 + str(number))) for number in range(300)]
+        asked += [driver.start_call("read_graph") for _ in range(5)]
+        driver.flush(len(asked))
+        driver.resume()
+        driver.close_stdin()
+        answers = driver.drain()
+        assert sorted(answer["id"] for answer in answers) == asked
+        assert all("result" in answer for answer in answers)
+        assert driver.wait() == 0
+        assert len(names(tmp_path)) == 300
+
+
+@POSIX
+@SIGNALS
+def test_by_threads_a_signal_ends_an_idle_server(tmp_path: Path, name: str) -> None:
+    with variant(tmp_path, THREADS) as driver:
+        driver.open()
+        driver.signal(getattr(signal, name))
+        assert driver.wait() == 0
+        assert len(driver.stderr.splitlines()) == 1
+
+
+@POSIX
+def test_by_threads_a_client_that_does_not_read_does_not_hold_up_the_end(tmp_path: Path) -> None:
+    with variant(tmp_path, THREADS, paused=True) as driver:
+        driver.start("initialize", HELLO)
+        for number in range(100):
+            driver.start_call("create_entities", entity("x" * 5000 + str(number)))
+        driver.flush(101)
+        until_exists(tmp_path / "memory.jsonl")
+        driver.signal(signal.SIGTERM)
+        assert driver.wait() == 0
+        assert "Traceback" not in driver.stderr
+
+
+@POSIX
+def test_by_threads_a_client_that_is_gone_ends_the_server_quietly(tmp_path: Path) -> None:
+    with variant(tmp_path, THREADS, paused=True) as driver:
+        driver.start("initialize", HELLO)
+        driver.flush()
+        driver.close_stdout()
+        driver.start_call("read_graph")
+        assert driver.wait() == 0
+        assert len(driver.stderr.splitlines()) == 1
+
+
 # -- the fast start and the finished answers -------------------------------------------------------------------------
 
 WAYS = {
     "fast": "",
+    "by threads": THREADS,
     "plain import": "from memory_app import quickstart; quickstart.CARRIED['mcp'] = '0.0.0'",
     "plain handlers": (
         "import memory_app.quickstart as q; q.load(); q.is_carried = lambda: False; q.load = lambda: False"
@@ -463,7 +527,9 @@ def session(folder: Path, era: Era, way: str) -> list[Message]:
 
 
 @ERAS
-@pytest.mark.parametrize("way", [way for way in WAYS if way != "fast"])
+@pytest.mark.parametrize(
+    "way", [pytest.param(way, marks=POSIX if way == "by threads" else ()) for way in WAYS if way != "fast"]
+)
 def test_every_way_of_importing_and_answering_says_the_same(tmp_path: Path, era: Era, way: str) -> None:
     told = []
     for each in ("fast", way):
