@@ -119,7 +119,8 @@ def program() -> str:
 def _run(name: str, arguments: Sequence[str], file: str | None, profile: str | None) -> int:
     parser, module = parser_of(name)
     try:
-        asked = parser.parse_intermixed_args(arguments)
+        # Options may stand anywhere; behind a `--`, which that way of parsing drops, nothing is an option.
+        asked = parser.parse_args(arguments) if "--" in arguments else parser.parse_intermixed_args(arguments)
     except SystemExit as end:  # --help
         return int(end.code or 0)
     if asked.file is None and asked.profile is None:

@@ -73,13 +73,12 @@ def mend(graph: Graph, options: Options) -> Mended:
 
 def distinct(items: Any) -> list[Any]:
     """The items of a record's observations without null and without what stands there again, texts as texts."""
-    if not isinstance(items, list):
-        items = [items]
-    if set(map(type, items)) <= {str} and len(set(items)) == len(items):
-        return items
+    held: list[Any] = items if isinstance(items, list) else [items]
+    if set(map(type, held)) <= {str} and len(set(held)) == len(held):
+        return held
     kept: dict[bytes, Any] = {}
     objects: set[str | None] = set()
-    for item in items:
+    for item in held:
         if isinstance(item, dict):
             objects.add(observation_text(item))
         elif item is not None and not isinstance(item, str):
