@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import os
 import select
+import stat
 import sys
 import threading
 from collections import deque
@@ -76,14 +77,21 @@ class Input:
         self._on_bytes = on_bytes
         self._loop = asyncio.get_running_loop()
         self._open = True
-        self._watched = True
         self._may_read = threading.Event()
-        try:
-            self._loop.add_reader(source, self._readable)
-        except (OSError, NotImplementedError):  # epoll refuses regular files, the Windows loop has no add_reader
-            self._watched = False
+        self._watched = self._watch()
+        if not self._watched:
             self._may_read.set()
             threading.Thread(target=self._pump, name="stdin", daemon=True).start()
+
+    def _watch(self) -> bool:
+        mode = os.fstat(self._source).st_mode
+        if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(self._source)):
+            return False  # epoll refuses regular files, kqueue takes them and never tells of their end
+        try:
+            self._loop.add_reader(self._source, self._readable)
+        except (OSError, NotImplementedError):  # the Windows loop has no add_reader
+            return False
+        return True
 
     def _readable(self) -> None:
         self._take(_read(self._source))
