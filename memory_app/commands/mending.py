@@ -5,6 +5,7 @@
   under `otherValues`, which is not served.
 - A relation that stands there several times is kept once, in the same way.
 - An observation that stands there again is dropped, and so is null. An object stays one: it holds more than its text.
+- Lines that are no records of ours stay, without the CR that Windows programs end them with.
 - A record with a number that would not survive being written again (1.10, 1e400) stays as it is.
 
 No I/O.
@@ -176,4 +177,4 @@ def _once(items: Sequence[Any]) -> list[Any]:
 
 
 def _readable(kept: Iterable[bytes], unreadable: frozenset[bytes]) -> tuple[bytes, ...]:
-    return tuple(raw for raw in kept if raw not in unreadable)
+    return tuple(raw.removesuffix(b"\r") for raw in kept if raw not in unreadable)
