@@ -125,8 +125,10 @@ def test_nothing_moves_for_who_does_not_want_motion(open_page: Open) -> None:
     assert page.evaluate(frames) <= 3
 
 
-def test_an_entity_is_dragged(open_page: Open) -> None:
-    page = open_page(memories.graph([("only one", "thing", [])], []))
+def test_an_entity_is_dragged_and_stays_there(open_page: Open) -> None:
+    page = open_page(
+        memories.graph([("only one", "thing", []), ("other", "thing", [])], [("other", "pulls", "only one")])
+    )
     go_to(page, "only")
     x, y = middle(page)
     drag(page, x, y, 150, -100)
