@@ -123,16 +123,13 @@ def change(store: Store, tool: str, arguments: dict[str, Any]) -> Future[Any]:
 
 def outcome(scene: Scene) -> Outcome:
     """What the rules say that the scene's change makes of its file."""
-    old = Graph.empty() if scene.old is None else Graph.of(shapes.read(scene.old))
-    new = _applied(old, scene.tool, scene.arguments)
-    return Outcome(_bytes(new), _bytes(_applied(new, *NEXT)), _bytes(_applied(old, *NEXT)))
+    new = applied(scene.old, scene.tool, scene.arguments)
+    return Outcome(new, applied(new, *NEXT), applied(scene.old, *NEXT))
 
 
-def _applied(graph: Graph, tool: str, arguments: dict[str, Any]) -> Graph:
+def applied(old: bytes | None, tool: str, arguments: dict[str, Any]) -> bytes:
+    """The file that the tool makes of another one, None for no file, by the pure rules."""
     planned = tools.plan(tool, arguments)
     assert isinstance(planned, tools.Write)
-    return planned.apply(graph)[0]
-
-
-def _bytes(graph: Graph) -> bytes:
-    return b"".join(graph.chunks())
+    before = Graph.empty() if old is None else Graph.of(shapes.read(old))
+    return b"".join(planned.apply(before)[0].chunks())
