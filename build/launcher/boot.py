@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     Index = Mapping[str, Entry]
 
 DAY: Final = 86_400.0
+SHOWN: Final = "memory-server.pyz/"  # where a traceback says that our modules are
 
 
 class Importer:
@@ -67,12 +68,11 @@ class Importer:
         exec(self.get_code(module.__name__), module.__dict__)
 
     def get_code(self, name: str) -> CodeType:
-        file, _, offset, length, _, _ = self._index[name]
+        path, _, offset, length, _, _ = self._index[name]
         if length:
             code = marshal.loads(self._read(offset, length))
         else:
-            file = self._folder + os.sep + file.replace("/", os.sep)
-            code = compile(self._source(name), file, "exec", dont_inherit=True)
+            code = compile(self._source(name), SHOWN + path, "exec", dont_inherit=True)
         return code  # type: ignore[no-any-return]
 
     def get_source(self, name: str) -> str:

@@ -1,17 +1,19 @@
 """Writes the program file: every module of ours, those that a start needs compiled, the others as source.
 
 The layout stands in `__main__`. Codes are those of optimisation level 0 whatever the flags, without a file's time or
-hash: the folder's name holds the build, so nothing has to be compared when they are read.
+hash: the folder's name holds the build, so nothing has to be compared when they are read. Nor do they hold the folder's
+path: the same archive and interpreter write the same file everywhere.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import marshal
-import os
 from collections.abc import Iterable, Mapping
 from types import CodeType
 from typing import TYPE_CHECKING
+
+from .boot import SHOWN
 
 if TYPE_CHECKING:
     from build.launcher.boot import Entry
@@ -19,9 +21,7 @@ if TYPE_CHECKING:
 NATIVE: tuple[str, ...] = (".so", ".pyd")
 
 
-def write(
-    folder: str, files: Mapping[str, bytes], kept: Mapping[str, int], compiled: Iterable[str], boot: bytes
-) -> list[bytes]:
+def write(files: Mapping[str, bytes], kept: Mapping[str, int], compiled: Iterable[str], boot: bytes) -> list[bytes]:
     """The program file's pieces. `files`: all modules by path; `kept`: what lies beside it as a file, with its size."""
     blobs: list[bytes] = []
     end = 0
@@ -42,11 +42,11 @@ def write(
             continue
         code = (0, 0)
         if name in wanted or name.split(".")[0] == "memory_app":
-            code = add(marshal.dumps(_compile(folder, path, files[path])))
+            code = add(marshal.dumps(_compile(path, files[path])))
         index[name] = (path, path.endswith("/__init__.py"), *code, *add(files[path]))
     natives = {path.split(".")[0].replace("/", "."): path for path in kept if path.endswith(NATIVE)}
     tops = sorted({name.split(".")[0] for name in (*index, *natives)})
-    code_of_boot = compile(boot, "memory-server.pyz/launcher/boot.py", "exec", dont_inherit=True)
+    code_of_boot = compile(boot, SHOWN + "launcher/boot.py", "exec", dont_inherit=True)
     size = base = 0
     while True:  # the head holds its own length, whose digits it depends on
         head = marshal.dumps((code_of_boot, (size, sorted(kept.items()), base, index, natives, tops)))
@@ -71,6 +71,5 @@ def _packages(modules: Mapping[str, str]) -> set[str]:
     return names
 
 
-def _compile(folder: str, path: str, source: bytes) -> CodeType:
-    file = os.path.join(folder, *path.split("/"))
-    return compile(source, file, "exec", dont_inherit=True, optimize=0)
+def _compile(path: str, source: bytes) -> CodeType:
+    return compile(source, SHOWN + path, "exec", dont_inherit=True, optimize=0)

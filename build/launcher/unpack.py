@@ -42,7 +42,7 @@ def first_start(name: str, open_program: Open, cache_root: str) -> Start:
     failed: list[str] = []
     with zipfile.ZipFile(archive) as opened:
         abi, _, platform = name.split("-", 2)[2].partition("-")
-        _refuse_unserved(opened, abi, platform)
+        refuse_unserved(opened, abi, platform)
         try:
             for candidates in roots.candidates(cache_root):
                 start = _first_start_in(candidates, name, opened, open_program, failed)
@@ -77,11 +77,12 @@ def _opener(open_program: Open, trusted: bool) -> Callable[[str], Start]:
     return lambda folder: open_program(folder, trusted)
 
 
-def _refuse_unserved(archive: zipfile.ZipFile, abi: str, platform: str) -> None:
+def refuse_unserved(archive: zipfile.ZipFile, abi: str, platform: str, maps: str = "/proc/self/maps") -> None:
+    """SystemExit with one line when the archive has nothing for this interpreter, or its C library is too old."""
     served = parts.served(archive)
     if abi not in served.get(platform, ()):
         sys.exit(refusal.platform(abi, platform, served))
-    if platform.startswith("musl") and (version := _musl_version()) and version < (1, 2, 4):
+    if platform.startswith("musl") and (version := _musl_version(maps)) and version < (1, 2, 4):
         # The cryptography wheel's libgcc_s has relative relocations, which older loaders cannot read: it crashes.
         sys.exit(refusal.old_libc("musl " + ".".join(map(str, version)), "musl 1.2.4 or newer"))
     if platform.startswith("linux"):
@@ -90,14 +91,14 @@ def _refuse_unserved(archive: zipfile.ZipFile, abi: str, platform: str) -> None:
             sys.exit(refusal.old_libc(name, "glibc 2.17 or newer"))
 
 
-def _musl_version() -> tuple[int, ...]:
+def _musl_version(maps: str) -> tuple[int, ...]:
     """Of the loader that runs this process; () when it cannot be told."""
     import re
     import subprocess
 
     try:
-        with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
-            loader = re.search(r"(/\S*ld-musl-\S+)", maps.read())
+        with open(maps, encoding="utf-8", errors="surrogateescape") as mapped:
+            loader = re.search(r"(/\S*ld-musl-\S+)", mapped.read())
         if loader is None:
             return ()
         said = subprocess.run([loader[1]], capture_output=True, stdin=subprocess.DEVNULL, timeout=10, check=False)
@@ -144,7 +145,7 @@ def _write(archive: zipfile.ZipFile, target: str, fresh: str) -> Mapping[str, in
         elif not _is_licence(path):
             _write_file(os.path.join(fresh, *path.split("/")), [content])
             kept[path] = len(content)
-    pieces = program.write(target, modules, kept, parts.startup(archive), archive.read("launcher/boot.py"))
+    pieces = program.write(modules, kept, parts.startup(archive), archive.read("launcher/boot.py"))
     _write_file(os.path.join(fresh, "program"), pieces)
     return {**kept, "program": sum(map(len, pieces))}
 

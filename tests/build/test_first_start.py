@@ -39,12 +39,11 @@ def test_one_folder_is_left_and_it_is_private(filled: Path) -> None:
 def test_the_compiled_modules_come_from_the_first_start_whatever_the_environment_says(
     archive: Path, filled: Path, tmp_path: Path
 ) -> None:
-    cache = tmp_path / unpacked(filled)[0].parent.name  # code objects name their folder: same length, other content
+    cache = tmp_path / "another cache"
     serve(archive, tmp_path, environment(cache, {"PYTHONDONTWRITEBYTECODE": "1"}))
     there, here = unpacked(filled)[0], unpacked(cache)[0]
-    assert tree(there).keys() == tree(here).keys()
+    assert tree(there) == tree(here)  # the program file with the compiled modules among them
     assert not list(here.rglob("__pycache__"))
-    assert (here / "program").stat().st_size > 4_000_000
 
 
 def test_a_later_start_writes_nothing(archive: Path, cache: Path, tmp_path: Path) -> None:
@@ -56,7 +55,7 @@ def test_a_later_start_writes_nothing(archive: Path, cache: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    "name", ["other name.pyz", "memory-server (1).pyz", "Gedächtnis 記憶.pyz", "memory-server"], ids=ascii
+    "name", ["Gedächtnis 記憶 (1).pyz", pytest.param("memory-server", marks=pytest.mark.slow)], ids=ascii
 )
 def test_a_renamed_copy_unpacks_nothing_anew(archive: Path, cache: Path, tmp_path: Path, name: str) -> None:
     folder = tmp_path / "Ordner mit Leerzeichen und Ü"
@@ -170,7 +169,9 @@ def test_a_read_only_cache_that_was_filled_before_is_used(archive: Path, filled:
         serve(archive, tmp_path, environment(cache, {"HOME": "/proc", "TMPDIR": "/proc"}))
 
 
-@pytest.mark.parametrize("options", ["-I", "-E -s", "-S", "-O", "-OO", "-B", "-X utf8=0"])
+@pytest.mark.parametrize(
+    "options", ["-I", *(pytest.param(one, marks=pytest.mark.slow) for one in ("-E -s", "-S", "-O", "-OO", "-X utf8=0"))]
+)
 def test_it_starts_with_the_interpreters_options(archive: Path, cache: Path, tmp_path: Path, options: str) -> None:
     serve(archive, tmp_path, environment(cache), *options.split())
     assert len(unpacked(cache)) == 1

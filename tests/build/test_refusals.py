@@ -1,0 +1,155 @@
+"""Where it cannot run: one line that says which interpreter this is, which are served and what to do, and status 1."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from build.launcher import unpack
+from tests.build.starting import environment, refused
+
+PYENV = Path.home() / ".pyenv" / "versions"
+_PATCHED = """
+import os, runpy, sys, types
+{patch}
+sys.argv[:] = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize("version", ["2.7", "3.6", "3.7", "3.8", "3.9"])
+def test_an_old_python_is_told_in_one_line(archive: Path, tmp_path: Path, version: str) -> None:
+    found = sorted(PYENV.glob(f"{version}.*/bin/python"))
+    if not found:
+        pytest.skip(f"no Python {version} under {PYENV}")
+    status, out, lines = refused(archive, environment(tmp_path / "cache"), str(found[0]))
+    assert (status, out, len(lines)) == (1, "", 1)
+    assert lines[0].startswith(f"memory-server needs CPython 3.10 or newer; this is Python {version}.")
+    assert "python3.13 memory-server.pyz" in lines[0]
+    assert not (tmp_path / "cache").exists()
+
+
+# What the launcher asks the interpreter is answered for another one. Only POSIX can play all of these.
+SIMULATED = {
+    "PyPy": (
+        "sys.implementation = types.SimpleNamespace(name='pypy', cache_tag='pypy311')",
+        ["this is pypy (Python ", "needs CPython 3.10"],
+    ),
+    "free-threaded": (
+        "sys.abiflags = 't'",
+        ["free-threaded on ", "free-threaded builds are not served", "ordinary build"],
+    ),
+    "free-threaded on Windows": (
+        "import _imp; sys.platform = 'win32'; _imp.extension_suffixes = lambda: ['.cp314t-win_amd64.pyd']",
+        ["CPython 3.14 free-threaded on windows-amd64"],
+    ),
+    "Windows on Arm": (
+        "import _imp; sys.platform = 'win32'; _imp.extension_suffixes = lambda: ['.cp313-win_arm64.pyd']",
+        ["CPython 3.13 on windows-arm64", "x86-64 (64-bit Intel) build of Python"],
+    ),
+    "unknown processor": (
+        "os.uname = lambda: types.SimpleNamespace(machine='riscv64')",
+        ["-riscv64", "CPython 3.10 to 3.15"],
+    ),
+    "32-bit userland": ("sys.maxsize = 2**31 - 1", ["-32bit"]),
+    "unknown system": ("sys.platform = 'freebsd15'", ["on freebsd15-"]),
+    "newer Python": (
+        "sys.version_info = (3, 16, 0, 'final', 0)",
+        ["this is CPython 3.16 on ", "CPython 3.10 to 3.15", "Use one of these"],
+    ),
+}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="plays other systems on POSIX")
+@pytest.mark.parametrize("what", SIMULATED)
+def test_another_interpreter_is_told_in_one_line(archive: Path, tmp_path: Path, what: str) -> None:
+    patch, expected = SIMULATED[what]
+    script = tmp_path / "play.py"
+    script.write_text(_PATCHED.format(patch=patch))
+    done = subprocess.run(
+        [sys.executable, str(script), str(archive)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=environment(tmp_path / "cache"),
+        check=False,
+    )
+    lines = done.stderr.splitlines()
+    assert (done.returncode, done.stdout, len(lines)) == (1, "", 1), done.stderr
+    for text in expected:
+        assert text in lines[0]
+    assert not (tmp_path / "cache").exists()
+
+
+def _archive_for(tmp_path: Path, platform: str) -> zipfile.ZipFile:
+    path = tmp_path / "archive.zip"
+    with zipfile.ZipFile(path, "w") as made:
+        made.writestr("served.json", f'{{"{platform}": ["cp310", "cp311"]}}')
+    return zipfile.ZipFile(path)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="runs a loader written in sh")
+@pytest.mark.parametrize(("version", "runs"), [("1.2.3", False), ("1.1.24", False), ("1.2.4", True), ("1.2.5", True)])
+def test_an_old_musl_is_told_in_one_line(tmp_path: Path, version: str, runs: bool) -> None:
+    loader = tmp_path / "ld-musl-x86_64.so.1"
+    loader.write_text(f"#!/bin/sh\nprintf 'musl libc (x86_64)\\nVersion {version}\\n' >&2\nexit 1\n")
+    loader.chmod(0o755)
+    maps = tmp_path / "maps"
+    maps.write_text(f"7f0000000000-7f0000001000 r--p 00000000 00:00 1   {loader}\n")
+    said = ""
+    with _archive_for(tmp_path, "musl-x86_64") as archive:
+        try:
+            unpack.refuse_unserved(archive, "cp311", "musl-x86_64", maps=str(maps))
+        except SystemExit as end:
+            said = str(end.code)
+    assert bool(said) is not runs
+    if said:
+        assert said.startswith(f"memory-server needs musl 1.2.4 or newer; this system has musl {version}. ")
+
+
+@pytest.mark.skipif(not hasattr(os, "confstr"), reason="asks the C library")
+@pytest.mark.parametrize(("version", "runs"), [("glibc 2.12", False), ("glibc 2.17", True), ("glibc 2.41", True)])
+def test_an_old_glibc_is_told_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, runs: bool
+) -> None:
+    monkeypatch.setattr(os, "confstr", lambda _: version)
+    with _archive_for(tmp_path, "linux-x86_64") as archive:
+        if runs:
+            unpack.refuse_unserved(archive, "cp311", "linux-x86_64")
+        else:
+            with pytest.raises(SystemExit, match=r"needs glibc 2\.17 or newer; this system has glibc 2\.12\."):
+                unpack.refuse_unserved(archive, "cp311", "linux-x86_64")
+
+
+def test_without_lzma_the_archive_for_one_platform_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "archive.zip"
+    with zipfile.ZipFile(path, "w") as made:
+        made.writestr("served.json", '{"linux-x86_64": ["cp311"]}')
+        made.writestr("startup.txt", "")
+        made.writestr("parts/pure.tar.xz", b"")
+    monkeypatch.setitem(sys.modules, "lzma", None)
+    monkeypatch.setenv("MEMORY_SERVER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(sys, "path", [str(path)])
+    monkeypatch.setattr(os, "confstr", lambda _: "glibc 2.36", raising=False)
+    with pytest.raises(SystemExit, match=r"no _lzma module .* Use memory-server-linux-x86_64\.pyz"):
+        unpack.first_start("1.0.0-0123456789abcdef-cp311-linux-x86_64", _never, "")
+    assert not list((tmp_path / "cache").glob("*.tmp"))
+
+
+def _never(folder: str, trusted: bool) -> unpack.Start:
+    raise OSError(folder)
+
+
+def test_the_simulation_is_of_what_the_launcher_asks(archive: Path, tmp_path: Path) -> None:
+    """Without a patch the same script starts the program."""
+    script = tmp_path / "play.py"
+    script.write_text(_PATCHED.format(patch=""))
+    command = [sys.executable, str(script), str(archive), "--version"]
+    done = subprocess.run(command, capture_output=True, timeout=60, env=environment(tmp_path / "cache"), check=False)
+    assert done.returncode == 0, done.stderr
