@@ -1,0 +1,160 @@
+"""Limits that the system itself sets: a file that may not grow, a full disk, a folder or a file that is read-only, a file
+mounted by itself. Each in a child process, since some of these cannot be taken back."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.faults.scenes import LINES, NAME, NEXT, applied
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+_PATIENCE: Final = 30.0
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows sets other limits")
+
+_CHILD: Final = """
+import json, os, sys
+from pathlib import Path
+from memory_app.errors import StoreError
+from memory_app.store import Store
+from tests.faults.scenes import LINES, NEXT, change
+from tests.faults.folders import descriptors, files
+
+def attempt(tool, arguments):
+    try:
+        change(store, tool, arguments).result(20)
+        return ""
+    except StoreError as error:
+        return f"stored={error.stored}: {error}"
+
+folder = Path(sys.argv[1])
+long = {"entities": [{"name": "Long", "entityType": "test", "observations": ["x" * 100_000]}]}
+before = descriptors()
+store = Store(str(folder / "memory.jsonl"), lambda text: None, lock_wait=2)
+"""
+
+
+def child(code: str, inside: Path, around: tuple[str, ...] = ()) -> Any:
+    """Run the code after what all have in common, and give back what it prints as JSON."""
+    ended = subprocess.run(
+        [*around, sys.executable, "-c", _CHILD + code, str(inside)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=_PATIENCE,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr.decode()
+    return json.loads(ended.stdout)
+
+
+def _memory(folder: Path) -> Path:
+    path = folder / NAME
+    path.write_bytes(LINES)
+    path.chmod(0o600)
+    return path
+
+
+def _can(*command: str) -> bool:
+    if shutil.which(command[0]) is None:
+        return False
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0
+
+
+def test_a_file_that_may_not_grow_is_told_and_left_as_it_was(tmp_path: Path) -> None:
+    memory = _memory(tmp_path)
+    said, left, same_open = child(
+        """
+import resource
+soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, hard))
+said = [attempt("create_entities", long)]
+left = sorted(files(folder))
+resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+said.append(attempt(*NEXT))
+store.close()
+print(json.dumps([said, left, descriptors() == before]))
+""",
+        tmp_path,
+    )
+    assert said[0].startswith("stored=False: ") and "nothing was changed" in said[0] and "raise the limit" in said[0]
+    assert said[1] == "" and left == [NAME] and same_open
+    assert memory.read_bytes() == applied(LINES, *NEXT)
+
+
+def test_a_full_disk_is_told_and_served_again_once_there_is_room(tmp_path: Path) -> None:
+    if not _can("unshare", "-m", "mount", "-t", "tmpfs", "-o", "size=64k", "none", str(tmp_path)):
+        pytest.skip("no disk of one's own can be mounted here")
+    said, left, kept, after = child(
+        """
+memory = folder / "memory.jsonl"
+memory.write_bytes(LINES)
+said = [attempt("create_entities", long)]
+(folder / "filler").write_bytes(bytes(os.statvfs(folder).f_bavail * os.statvfs(folder).f_bsize))
+said.append(attempt(*NEXT))
+left, kept = sorted(files(folder)), memory.read_bytes() == LINES
+(folder / "filler").unlink()
+said.append(attempt(*NEXT))
+store.close()
+print(json.dumps([said, left, kept, sorted(files(folder))]))
+""",
+        tmp_path,
+        ("unshare", "-m", "sh", "-c", 'mount -t tmpfs -o size=64k none "$0" && exec "$@"', str(tmp_path)),
+    )
+    for text in said[:2]:
+        assert text.startswith("stored=False: ") and "nothing was " in text.lower() and "Free some space" in text
+    assert said[2] == "" and kept and left == ["filler", NAME] and after == [NAME]
+
+
+_UNPRIVILEGED: Final = """
+if os.getuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+print(json.dumps([attempt(*NEXT), sorted(files(folder))]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        pytest.param(lambda folder: folder.chmod(0o555), "permission denied", id="folder"),
+        pytest.param(lambda folder: (folder.chmod(0o777), (folder / NAME).chmod(0o444)), "is read-only", id="file"),
+    ],
+)
+def test_what_is_read_only_is_refused_and_left(make: Callable[[Path], object], says: str) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        memory = _memory(folder)
+        memory.chmod(0o644)
+        make(folder)
+        try:
+            said, left = child(_UNPRIVILEGED, folder)
+        finally:
+            folder.chmod(0o700)
+        assert said.startswith("stored=False: ") and says in said.lower() and "nothing was" in said.lower()
+        assert left == [NAME] and memory.read_bytes() == LINES
+
+
+def test_a_file_mounted_by_itself_is_told_to_mount_its_folder(tmp_path: Path) -> None:
+    memory = _memory(tmp_path)
+    if not _can("unshare", "-m", "mount", "--bind", str(memory), str(memory)):
+        pytest.skip("no file can be mounted here")
+    said, left = child(
+        "print(json.dumps([attempt(*NEXT), sorted(files(folder))]))",
+        tmp_path,
+        ("unshare", "-m", "sh", "-c", 'mount --bind "$0" "$0" && exec "$@"', str(memory)),
+    )
+    assert said.startswith("stored=False: ") and "nothing was changed" in said and "mount its folder" in said
+    assert left == [NAME] and memory.read_bytes() == LINES
