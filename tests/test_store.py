@@ -149,10 +149,13 @@ def test_forty_calls_at_once_share_saves_and_each_has_its_own_outcome(
     memory: Path, store: Store, gated: GatedOs
 ) -> None:
     gate = gated.gate("replace")
-    futures = [store.submit(create("first"))]
+    futures: list[Future[Any]] = [store.submit(create("first"))]
     gate.wait_until_reached()
     for n in range(39):
-        futures.append(store.submit(relate("first", "nobody") if n % 10 == 9 else create(f"N{n % 30}")))
+        change: Callable[[Graph], tuple[Graph, Any]] = (
+            relate("first", "nobody") if n % 10 == 9 else create(f"N{n % 30}")
+        )
+        futures.append(store.submit(change))
     gate.open()
     made = [done(future).value for n, future in enumerate(futures) if n % 10 or not n]
     assert made[:3] == [["first"], ["N0"], ["N1"]]
@@ -187,7 +190,7 @@ def test_a_mistake_of_ours_in_one_call_fails_that_call_alone(memory: Path, store
     def broken(graph: Graph) -> tuple[Graph, None]:
         raise ZeroDivisionError
 
-    futures = [store.submit(create("Bo")), store.submit(broken), store.submit(create("Cy"))]
+    futures: list[Future[Any]] = [store.submit(create("Bo")), store.submit(broken), store.submit(create("Cy"))]
     gate.open()
     done(first)
     assert done(futures[0]).value == ["Bo"] and done(futures[2]).value == ["Cy"]
