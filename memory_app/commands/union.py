@@ -34,8 +34,8 @@ def united(first: Graph, second: Graph, *, other_lines: bool) -> United:
         there = entities.get(line.name)
         if there is None:
             new = line.placed(end + len(new_entities))
-            if line.also:
-                new = with_observations(new, _lacking(new, line)).placed(new.order)
+            if lacking := _lacking(new, line):  # what its further lines have
+                new = with_observations(new, lacking).placed(new.order)
             new_entities.append(new)
             entities[line.name] = new
         elif lacking := _lacking(there, line):

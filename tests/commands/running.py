@@ -1,4 +1,4 @@
-"""Runs the program as people do: as a process, from the archive if MEMORY_SERVER_PYZ names one, else from its source."""
+"""Runs the program as people do: as a process, from the archive if MEMORY_SERVER_PYZ names one, else from source."""
 
 from __future__ import annotations
 
@@ -39,11 +39,15 @@ def environment(home: Path, more: Mapping[str, str] | None = None) -> dict[str, 
 
 
 def run(
-    *arguments: str | Path, home: Path, env: Mapping[str, str] | None = None, stdin: bytes = b"", cwd: Path | None = None
+    *arguments: str | Path,
+    home: Path,
+    env: Mapping[str, str] | None = None,
+    stdin: bytes = b"",
+    cwd: Path | None = None,
 ) -> Result:
     """Run the program to its end. Its output has to be UTF-8."""
     done = subprocess.run(
-        [*command(), *map(os.fspath, arguments)],
+        [*command(), *map(str, arguments)],
         input=stdin,
         capture_output=True,
         env=environment(home, env),

@@ -118,7 +118,8 @@ def test_a_server_loads_no_command(home: Path, memory: Path) -> None:
 
 
 def test_reading_the_arguments_needs_no_argparse(home: Path) -> None:
-    code = "import sys; from memory_app.cli import read_arguments; read_arguments(['--file', 'x']); " + (
+    code = (
+        "import sys; from memory_app.cli import read_arguments; read_arguments(['--file', 'x'])\n"
         "sys.exit('argparse' in sys.modules or 'memory_app.commands' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], env=environment(home), timeout=PATIENCE, check=False)

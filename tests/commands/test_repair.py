@@ -31,7 +31,8 @@ def odd(home: Path) -> Path:
     lines = [
         '{"type":"_aim","source":"mcp-knowledge-graph"}',
         entity("Ann", "person", ["Likes tea", "Likes tea"], createdAt="2025"),
-        entity("Ann", "human", ["Lives in Rome"], createdAt="2026", version=3) + entity("Bo", "p", [None, {"text": "x"}]),
+        entity("Ann", "human", ["Lives in Rome"], createdAt="2026", version=3)
+        + entity("Bo", "p", [None, {"text": "x"}]),
         "not json",
         "",
         '{"type":"relation","from":"Ann","to":"Bo","relation":"knows","weight":0.4}',
@@ -159,7 +160,11 @@ RELATIONS = st.fixed_dictionaries(
     {"type": st.just("relation"), "from": TEXTS, "to": TEXTS},
     optional={"relationType": TEXTS, "relation": SCALARS, "x": SCALARS},
 )
-LINES = st.one_of(ENTITIES.map(encode), RELATIONS.map(encode), st.sampled_from([b"nonsense", b'{"type":"z"}', b"", b"\r", b"nonsense\r"]))
+LINES = st.one_of(
+    ENTITIES.map(encode),
+    RELATIONS.map(encode),
+    st.sampled_from([b"nonsense", b'{"type":"z"}', b"", b"\r", b"nonsense\r"]),
+)
 
 
 @given(st.lists(LINES, max_size=8))
@@ -169,7 +174,9 @@ def test_no_fact_is_lost_whatever_is_in_the_file(lines: list[bytes]) -> None:
     mended = b"".join(mend(before, Options()).graph.chunks())
     after = Graph.of(shapes.read(mended))
     assert facts(before) == facts(after)
-    assert [line.entity_type for line in before.first_entities()] == [line.entity_type for line in after.first_entities()]
+    assert [line.entity_type for line in before.first_entities()] == [
+        line.entity_type for line in after.first_entities()
+    ]
     assert extras(before) <= extras(after)
     assert [raw.rstrip(b"\r") for raw in (*before.head, *before.tail)] == [*after.head, *after.tail]
     assert b"".join(mend(after, Options()).graph.chunks()) == mended

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import colorsys
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -10,6 +11,8 @@ from memory_app.commands.formats import Memory, Options
 
 _GOLDEN: Final = 0.618034
 """The part of the colour circle between one type and the next: neighbours differ, however many there are."""
+
+_CONTROL: Final = re.compile("[\x00-\x09\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 _HEAD: Final = """digraph memory {
   graph [rankdir=LR, charset="UTF-8"]
@@ -40,8 +43,10 @@ def drawing(memory: Memory, _: Options) -> Iterator[bytes]:
 
 def _quoted(text: str) -> str:
     """A double-quoted string. In labels a backslash begins an escape (\\N is the node's name), so it is doubled; `&`
-    begins an HTML entity; a NUL would end the text."""
-    clean = text.replace("\0", "\ufffd").replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")
+    begins an HTML entity. A NUL would end the text, and other control characters break the SVG that is made of it."""
+    clean = (
+        _CONTROL.sub("\ufffd", text.replace("\t", " ")).replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")
+    )
     return '"' + clean.replace("\r\n", "\n").replace("\r", "\n").replace("\n", "\\n") + '"'
 
 
