@@ -237,7 +237,9 @@ class Drawing {
     const below = [x, y + radius + 10];
     const aside = radius + 5 + width / 2;
     const places = [below, [x, y - radius - 10], [x + aside, y], [x - aside, y]];
-    const free = places.find(([atX, atY]) => this._room.take(atX - width / 2 - air, atY - 7 - air / 2, width + 2 * air, 14 + air));
+    const inside = ([atX]) => atX - width / 2 > 2 && atX + width / 2 < scene.width - 2;
+    const reserve = ([atX, atY]) => this._room.take(atX - width / 2 - air, atY - 7 - air / 2, width + 2 * air, 14 + air);
+    const free = places.filter(inside).find(reserve) ?? places.find(reserve);
     if (free === undefined && !strong) return;
     this._text(text, ...(free ?? below), this.colours["--text"]);
     if (hidden === 0) return;

@@ -78,7 +78,6 @@ def test_a_page_without_a_memory_says_so(open_page: Open, graph: str, text: str)
     page.click("#show-table")
     page.click("#theme")
     page.click("#show-graph")
-    page.click("#zoom-in")
     page.press("Escape")
 
 
