@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_app.jsonl import from_value, read_line, with_observations, without_observations
-from memory_app.records import EntityLine, RelationLine
+from memory_app.records import EntityLine, RelationLine, parse_all, record
 
 ANN = b'{"type":"entity","name":"Ann","entityType":"p","observations":[]}'
 BO = b'{"type":"entity","name":"Bo","entityType":"p","observations":[]}'
@@ -254,6 +254,42 @@ def entities(draw: st.DrawFn) -> str:
         separators=(" , ", " : ") if spaced else (",", ":"),
         ensure_ascii=ascii_only,
     )
+
+
+odd_texts = st.text(st.sampled_from('ab"\\/é\x00\x1f\x7f\n\r\t\u2028\ufeff\U0001f600'), max_size=4)
+cuts = st.tuples(
+    st.integers(0, 120), st.sampled_from(["", '"', "\\", ",", "]", "}", " ", "\x1f", "\\u00e9", "\\ud800", "\\x"])
+)
+
+
+@given(st.lists(odd_texts, min_size=3, max_size=6), st.booleans(), st.booleans(), st.none() | cuts)
+@settings(max_examples=400)
+def test_our_own_form_is_read_as_the_parser_reads_it(
+    words: list[str], is_entity: bool, ascii_only: bool, cut: tuple[int, str] | None
+) -> None:
+    """Also when one character of it was exchanged, which makes most of them unreadable."""
+    first, second, *others = words
+    value: dict[str, Any] = {"type": "entity", "name": first, "entityType": second, "observations": others}
+    if not is_entity:
+        value = {"type": "relation", "from": first, "to": second, "relationType": others[0]}
+    text = json.dumps(value, ensure_ascii=ascii_only, separators=(",", ":"))
+    if cut is not None:
+        place, put = cut[0] % (len(text) - 1), cut[1]
+        text = text[:place] + put + text[place + 1 :]
+    found, *more = read_line(text.encode()) or [b""]
+    try:
+        expected = record(parse_all(text), text.encode())
+    except ValueError:
+        expected = None
+    if expected is None:
+        assert more or found == text.encode()
+        return
+    assert not more and not isinstance(found, bytes)
+    assert type(found) is type(expected) and found.raw == text.encode()
+    assert found.served() == expected.served()
+    if isinstance(found, EntityLine) and isinstance(expected, EntityLine):
+        assert (found.plain, found.name, found.entity_type) == (expected.plain, expected.name, expected.entity_type)
+        assert found.observations() == json.loads(found.served())["observations"]
 
 
 @given(entities(), st.lists(texts, min_size=1, max_size=3))
