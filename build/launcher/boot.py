@@ -132,7 +132,7 @@ def start(
     tops: Sequence[str],
 ) -> None:
     """Run the program; ends with SystemExit."""
-    if abs(time.time() - facts.st_mtime) > DAY:
+    if abs(time.time() - facts.st_mtime) > DAY and os.access(folder, os.W_OK):
         from launcher import tidy
 
         tidy.once_a_day(folder)

@@ -1,0 +1,21 @@
+# docker build -t mcp/memory .
+# docker run -i -v claude-memory:/app/dist --rm mcp/memory
+#
+# /app/dist stands for the server's folder: an older image kept the memory there, and its volumes go on.
+# The image holds an interpreter, its libraries and the archive (build/image/collect.py), no shell and no package manager.
+
+FROM python:3.13-slim AS build
+WORKDIR /src
+COPY build build
+COPY memory_app memory_app
+RUN python3 -m build host \
+ && python3 build/image/collect.py dist/memory-server-host.pyz /image
+
+FROM scratch
+COPY --from=build /image /
+ENV MEMORY_SERVER_HOME=/app/dist \
+    MEMORY_SERVER_CACHE=/opt/memory-server/cache \
+    PYTHONUNBUFFERED=1
+WORKDIR /app/dist
+# Starts as root to take over an older image's volume, then becomes an unprivileged user; with --user it changes nothing.
+ENTRYPOINT ["/python3", "-I", "/opt/memory-server/entry.py"]

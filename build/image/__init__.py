@@ -1,0 +1,1 @@
+"""The image's parts: what it is collected from, and how it starts."""

@@ -1,0 +1,80 @@
+"""The image's start: hand the server's folder to an unprivileged user, become that user, run the archive.
+
+Rules: started as another user than root it changes nothing. As root it takes over the server's folder itself, the
+memory files in it and their side files, nothing else: no recursion, no link followed, no file that has a second name.
+A folder that belongs to somebody already (a bind mount of a person's own) keeps its owner: then the server runs as that
+owner. What cannot be taken over is left as it is: the server says what it cannot read or write.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import sys
+from typing import Final
+
+ARCHIVE: Final = "/opt/memory-server/memory-server.pyz"
+UNPRIVILEGED: Final = 65532  # what images without a shell commonly use; it needs no name
+# What the server itself makes, and what the npm server and older releases of it left there.
+_SIDE_FILE: Final = r"(\.lock(\.break)?|\.[0-9a-f]{32}\.tmp|\.\d{8}T\d{6}Z\.bak)?"
+_MEMORY_FILE: Final = r"memory(-[A-Za-z0-9._-]{1,64})?\.jsonl?"
+
+
+def main(arguments: list[str]) -> None:
+    """Does not return."""
+    folder = os.environ.setdefault("MEMORY_SERVER_HOME", "/app/dist")
+    if os.geteuid() == 0:
+        user, group = take_over(folder, os.environ.get("MEMORY_FILE_PATH", ""))
+        os.setgroups([])
+        os.setgid(group)
+        os.setuid(user)
+        os.environ["HOME"] = folder
+    os.execv(sys.executable, [sys.executable, "-I", ARCHIVE, *arguments])
+
+
+def take_over(folder: str, memory_file: str) -> tuple[int, int]:
+    """Give the folder and its memory files to the unprivileged user; returns the user and group to become."""
+    names = _MEMORY_FILE
+    if memory_file and os.path.dirname(os.path.join(folder, memory_file)) == os.path.normpath(folder):
+        names += "|" + re.escape(os.path.basename(memory_file))
+    ours = re.compile(f"({names}){_SIDE_FILE}")
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return UNPRIVILEGED, UNPRIVILEGED
+    try:
+        facts = os.fstat(descriptor)
+        user, group = (facts.st_uid, facts.st_gid) if facts.st_uid else (UNPRIVILEGED, UNPRIVILEGED)
+        _give(descriptor, user, group)
+        for name in os.listdir(descriptor):
+            if ours.fullmatch(name):
+                _take_file(name, descriptor, user, group)
+    finally:
+        os.close(descriptor)
+    return user, group
+
+
+def _take_file(name: str, folder: int, user: int, group: int) -> None:
+    try:
+        # O_PATH would not allow to change the owner; O_NONBLOCK: a FIFO must not hold the start up.
+        file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+    except OSError:  # a link, or gone
+        return
+    try:
+        facts = os.fstat(file)
+        if stat.S_ISREG(facts.st_mode) and facts.st_nlink == 1 and facts.st_uid != user:
+            _give(file, user, group)
+    finally:
+        os.close(file)
+
+
+def _give(descriptor: int, user: int, group: int) -> None:
+    try:
+        os.fchown(descriptor, user, group)
+    except OSError:  # a read-only or network file system
+        pass
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
