@@ -66,6 +66,8 @@ def put(text: str, path: Sequence[str], value: Any) -> str:
                 value = {missing: value}
             return _inserted(text, node, key, value)
         node = same[0]
+    if json.dumps(node.value) == json.dumps(value):
+        return text
     return text[: node.start] + _written(text, value, _indent_at(text, node.start)) + text[node.end :]
 
 
