@@ -1,7 +1,8 @@
 """Lines of one kind in file order, in blocks of a fixed span of places, so that a change costs one block, not all.
 
 A line's `order` tells its block: `order // SPAN`. A sequence is never changed: `changed` makes a new one that shares
-the blocks that stayed. Each block keeps the folded text of its lines once a search has asked for it.
+the blocks that stayed. Each block keeps the folded text of its lines once a search has asked for it, and their joined
+bytes once a save has: going through all lines again costs several times as much as writing what they hold.
 """
 
 from __future__ import annotations
@@ -22,17 +23,24 @@ L = TypeVar("L", bound="EntityLine | RelationLine")
 
 
 class Block(Generic[L]):
-    """The lines of one span, and their folded text when it was asked for."""
+    """The lines of one span; their folded text and their joined bytes when these were asked for."""
 
-    __slots__ = ("_folded", "_starts", "lines")
+    __slots__ = ("_folded", "_joined", "_starts", "lines")
 
     def __init__(self, lines: tuple[L, ...]) -> None:
         self.lines = lines
         self._folded: str | None = None
+        self._joined: bytes | None = None
         self._starts: list[int] = []
 
+    def joined(self) -> bytes:
+        """The lines as they stand in the file, each with its line end."""
+        if self._joined is None:
+            self._joined = b"\n".join((*(line.raw for line in self.lines), b""))
+        return self._joined
+
     def lines_with(self, query: str, folded: Callable[[L], str]) -> Iterator[L]:
-        """The lines whose folded text holds the query. `folded` gives a line's text; it never ends in a match's midst."""
+        """The lines whose folded text holds the query, which lies in one line; `folded` gives a line's text."""
         if self._folded is None:
             texts = [folded(line) for line in self.lines]
             starts, position = [], 0
@@ -68,6 +76,10 @@ class Blocks(Generic[L]):
     def __iter__(self) -> Iterator[L]:
         for block in self.blocks:
             yield from block.lines
+
+    def joined(self) -> Iterator[bytes]:
+        """All lines as they stand in the file, block by block."""
+        return (block.joined() for block in self.blocks)
 
     def changed(self, replaced: Mapping[int, L | None], added: Iterable[L]) -> Blocks[L]:
         """With the lines of some places replaced (None: taken out) and others at the end, which are in order."""

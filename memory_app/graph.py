@@ -135,7 +135,7 @@ class Graph:
 
     def chunks(self) -> Iterator[bytes]:
         """The bytes of the file that holds this graph, piece by piece."""
-        return shapes.chunks(self.head, chain(self.entity_lines, self.relation_lines), self.tail)
+        return shapes.chunks(self.head, chain(self.entity_lines.joined(), self.relation_lines.joined()), self.tail)
 
 
 def _placed(line: L, order: int) -> L:

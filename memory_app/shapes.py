@@ -32,8 +32,6 @@ _TORN_STARTS: Final = (b'{"type":"entity"', b'{"type":"relation"')
 _PARTS: Final = {"entities": "entity", "relations": "relation"}
 _WRAPPERS: Final = ("graph", "memory")
 _LINES_SHOWN: Final = 5  # line numbers that a notice names before it only counts
-# Lines that are joined before they are written: about a megabyte, so that a save needs no second copy of the file.
-_LINES_A_CHUNK: Final = 8192
 
 _UTF16_AND_32: Final = (
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -256,18 +254,19 @@ def _rest(value: dict[str, Any], taken: Collection[str]) -> Iterator[bytes]:
         yield encode(rest)
 
 
-def chunks(head: Sequence[bytes], lines: Iterable[Line], tail: Sequence[bytes]) -> Iterator[bytes]:
-    """The bytes of a file in our form, piece by piece: kept lines, entities and relations, kept lines."""
-    batch = list(head)
+def chunks(head: Sequence[bytes], records: Iterable[bytes], tail: Sequence[bytes]) -> Iterator[bytes]:
+    """The bytes of a file in our form, piece by piece: kept lines, records as pieces of whole lines, kept lines."""
     empty = True
-    for line in lines:
-        empty = False
-        batch.append(line.raw)
-        if len(batch) >= _LINES_A_CHUNK:
-            yield b"\n".join(batch) + b"\n"
-            batch = []
-    if empty and (head or tail):
-        batch.append(OWN_MARKER)
-    batch += tail
-    if batch:
-        yield b"\n".join(batch) + b"\n"
+    if head:
+        yield _joined(head)
+    for piece in records:
+        empty = empty and not piece
+        yield piece
+    kept = (OWN_MARKER, *tail) if empty and (head or tail) else tail
+    if kept:
+        yield _joined(kept)
+
+
+def _joined(lines: Iterable[bytes]) -> bytes:
+    """The lines, each with its line end."""
+    return b"\n".join((*lines, b""))
