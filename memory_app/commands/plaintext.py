@@ -35,7 +35,7 @@ def rendered(markdown: str, out: Terminal) -> Iterator[str]:
             yield from _table(lines[place:end], out)
             place = end
         elif line.startswith("#"):
-            yield out.styled(_plain(line.lstrip("#").strip(), out), "bold", "cyan")
+            yield out.styled(_plain(_bare(line.lstrip("#").strip()), out), "bold", "cyan")
             place += 1
         elif not line.strip():
             yield ""

@@ -134,8 +134,10 @@ NEW = '\n[mcp_servers.memory]\ncommand = "/usr/bin/python"\nargs = ["/x y/memory
             'model = "x"  # keep\n' + NEW,
         ),
         (
-            "[mcp_servers . 'memory'] # ours\nargs = [ # old\n  '[x]', \"]\"] # end\n"
-            + "x = 1\ncommand = '''npx'''\n\n[z]\n",
+            (
+                "[mcp_servers . 'memory'] # ours\nargs = [ # old\n  '[x]', \"]\"] # end\n"
+                "x = 1\ncommand = '''npx'''\n\n[z]\n"
+            ),
             (
                 "[mcp_servers . 'memory'] # ours\nargs = [\"/x y/memory-server.pyz\"] # end\nx = 1\n"
                 'command = "/usr/bin/python"\n\n[z]\n'

@@ -1,0 +1,245 @@
+"""doctor: which file and why, whether its folder is safe, and what the clients say."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from memory_app import disk
+from memory_app.commands.clients.table import CLIENTS, Machine, places
+from memory_app.commands.mounts import kind_of, remote, synced
+from memory_app.commands.trials import trials
+from tests.commands.running import Result, environment, run
+
+
+def doctor(*arguments: str | Path, home: Path, env: dict[str, str] | None = None) -> Result:
+    return run("doctor", *arguments, home=home, env=env)
+
+
+def put(name: str, home: Path, server: dict[str, Any], key: str = "memory") -> Path:
+    path = Path(places(CLIENTS[name], Machine(sys.platform, environment(home)))[0])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    held: Any = {key: server}
+    for part in reversed(CLIENTS[name].keys):
+        held = {part: held}
+    path.write_text(json.dumps(held))
+    return path
+
+
+OURS = {"command": sys.executable, "args": ["-m", "memory_app"]}
+
+
+def test_a_healthy_place_is_called_so_and_left_as_it_was(memory: Path, home: Path) -> None:
+    before = (memory.read_bytes(), memory.stat().st_mtime_ns, sorted(os.listdir(home)))
+    result = doctor("--file", memory, home=home)
+    assert result.status == 0
+    assert str(memory) in result.out
+    assert "from --file" in result.out
+    assert "All is well." in result.out
+    assert " bad " not in result.out
+    assert before == (memory.read_bytes(), memory.stat().st_mtime_ns, sorted(os.listdir(home)))
+
+
+def test_a_place_that_is_not_there_yet_is_not_made(home: Path) -> None:
+    result = doctor("--file", home / "new" / "m.jsonl", "--json", home=home).json()
+    assert result["state"]["what"] == "it is not there yet"
+    assert result["folder"] == str(home)
+    assert list(home.iterdir()) == []
+
+
+def test_a_file_that_is_no_memory_is_found(home: Path) -> None:
+    path = home / "diary.txt"
+    path.write_text("dear diary")
+    result = doctor("--file", path, home=home)
+    assert result.status == 1
+    assert "it holds something else" in result.out
+
+
+def test_a_path_that_cannot_be_meant_does_not_end_the_visit(home: Path) -> None:
+    put("cursor", home, OURS)
+    result = doctor(home=home, env={"MEMORY_FILE_PATH": "${workspaceFolder}/m.jsonl"})
+    assert result.status == 1
+    assert "only the client could have filled in" in result.out
+    assert "cursor, memory: this server" in result.out
+
+
+def test_a_lock_that_cannot_be_had_is_found(memory: Path, home: Path) -> None:
+    (home / "memory.jsonl.lock").mkdir()
+    result = doctor("--file", memory, home=home)
+    assert result.status == 1
+    assert "is a folder, not a lock file" in result.out
+
+
+def found(result: Result) -> tuple[list[dict[str, Any]], list[str]]:
+    held = result.json()
+    return held["servers"], [one["text"] for one in held["troubles"]]
+
+
+def test_servers_of_all_kinds_are_found(home: Path, memory: Path) -> None:
+    put("cursor", home, {**OURS, "env": {"MEMORY_FILE_PATH": str(memory)}})
+    put("windsurf", home, {"command": sys.executable, "args": ["/npx/@modelcontextprotocol/server-memory"]})
+    put("kiro", home, {"command": sys.executable, "args": ["mcp/memory"]})
+    put("zed", home, {"command": sys.executable, "args": ["other"]})
+    servers, troubles = found(doctor("--file", memory, "--json", home=home))
+    assert [(one["client"], one["kind"], one["memory"]) for one in servers] == [
+        ("cursor", "this server", str(memory)),
+        ("windsurf", "the npm server", "in its own folder"),
+        ("kiro", "the container image", ""),
+    ]
+    assert troubles == []
+
+
+def test_clients_that_see_different_memories_are_told(home: Path, memory: Path) -> None:
+    put("cursor", home, {**OURS, "env": {"MEMORY_FILE_PATH": str(memory)}})
+    put("windsurf", home, {**OURS, "env": {"MEMORY_FILE_PATH": str(home / "other.jsonl")}})
+    result = doctor("--file", memory, home=home)
+    assert result.status == 1
+    assert "several memories are in use" in result.out
+    assert str(home / "other.jsonl") in result.out
+
+
+@pytest.mark.parametrize(
+    ("server", "trouble"),
+    [
+        ({"command": "no-such-python", "args": ["/x/memory-server.pyz"]}, "no-such-python is not there"),
+        (
+            {"command": sys.executable, "args": ["/nowhere/memory-server.pyz"]},
+            "/nowhere/memory-server.pyz is not there",
+        ),
+        ({"command": sys.executable, "args": ["memory-server.pyz"]}, "relative path"),
+        ({"command": "${HOME}/python", "args": ["/x/memory-server.pyz"]}, "holds a variable"),
+        ({**OURS, "env": {"MEMORY_FILE_PATH": "${workspaceFolder}/m.jsonl"}}, "${workspaceFolder}"),
+        ({**OURS, "env": {"MEMORY_FILE": "/m.jsonl"}}, "MEMORY_FILE_PATH may be meant"),
+        (
+            {"command": sys.executable, "args": ["mcp-server-memory"], "env": {"MEMORY_FILE_PATH": "~/m.jsonl"}},
+            "begins with ~",
+        ),
+    ],
+    ids=["command", "archive", "relative", "variable", "workspace", "misspelt", "npm and ~"],
+)
+def test_what_is_wrong_with_an_entry_is_told(server: dict[str, Any], trouble: str, home: Path, memory: Path) -> None:
+    put("cursor", home, server)
+    result = doctor("--file", memory, "--json", home=home)
+    assert result.status == 1
+    assert any(trouble in text for text in found(result)[1])
+
+
+def test_a_client_s_file_that_cannot_be_read_is_named(home: Path, memory: Path) -> None:
+    path = put("cursor", home, OURS)
+    path.write_text('{"mcpServers": ')
+    result = doctor("--file", memory, home=home)
+    assert result.status == 1
+    assert f"{path} cannot be read" in result.out
+
+
+def test_servers_of_a_project_and_of_claude_code_s_folders_are_found(home: Path, memory: Path) -> None:
+    (home / ".mcp.json").write_text(json.dumps({"mcpServers": {"mine": OURS}}))
+    (home / ".claude.json").write_text(json.dumps({"projects": {"/p": {"mcpServers": {"memory": OURS}}}}))
+    servers, _ = found(doctor("--file", memory, "--json", home=home))
+    assert [one["name"] for one in servers] == ["memory (in /p)", "mine"]
+
+
+def test_secrets_of_an_entry_are_not_shown(home: Path, memory: Path) -> None:
+    put("cursor", home, {**OURS, "env": {"API_TOKEN": "hunter2", "MEMORY_FILE": "hunter2"}})
+    for more in ([], ["--json"]):
+        result = doctor("--file", memory, *more, home=home)
+        assert "hunter2" not in result.out + result.err
+
+
+def test_memories_that_the_npm_server_left_are_found(home: Path, memory: Path) -> None:
+    folder = home / ".npm" / "_npx" / "abc" / "node_modules" / "@modelcontextprotocol" / "server-memory" / "dist"
+    folder.mkdir(parents=True)
+    (folder / "memory.jsonl").write_bytes(memory.read_bytes())
+    (folder / "memory.js").write_bytes(b"")
+    result = doctor("--file", memory, home=home)
+    assert result.status == 0
+    assert str(folder / "memory.jsonl") in result.out
+    assert "import PATH" in result.out
+
+
+class _Faulty:
+    """An `os` in which some calls are others."""
+
+    def __init__(self, **calls: Any) -> None:
+        self._calls = calls
+
+    def __getattr__(self, name: str) -> Any:
+        return self._calls.get(name, getattr(os, name))
+
+
+def _twice(path: str, flags: int, mode: int = 0o777) -> int:
+    return os.open(path, flags & ~os.O_EXCL, mode)
+
+
+def _refused(*_: object, **__: object) -> None:
+    raise OSError(95, "Operation not supported")
+
+
+def _ahead(fd: int) -> Any:
+    status = os.fstat(fd)
+    return SimpleNamespace(
+        st_dev=status.st_dev,
+        st_ino=status.st_ino,
+        st_size=status.st_size,
+        st_mode=stat.S_IFREG,
+        st_mtime_ns=status.st_mtime_ns + 100_000_000_000,
+        st_ctime_ns=status.st_ctime_ns,
+    )
+
+
+@pytest.mark.parametrize(
+    ("calls", "what", "ok"),
+    [
+        ({"open": _twice}, "exclusive creation", False),
+        ({"replace": _refused}, "replaced by a rename", False),
+        ({"link": _refused, "supports_follow_symlinks": set()}, "hard links", None),
+        ({"fstat": _ahead}, "clock", False),
+    ],
+    ids=["no exclusive creation", "no rename", "no links", "clock"],
+)
+def test_a_file_system_that_lacks_something_is_found_out(
+    calls: dict[str, Callable[..., Any]], what: str, ok: bool | None, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk, "os", _Faulty(**calls))
+    tried = trials(str(home), str(home / "m.jsonl"))
+    monkeypatch.undo()
+    assert [one.ok for one in tried if what in one.what] == [ok]
+    assert os.listdir(home) == []
+
+
+def test_a_good_file_system_passes_every_trial(home: Path) -> None:
+    tried = trials(str(home), str(home / "m.jsonl"))
+    assert len(tried) >= 7
+    assert all(one.ok for one in tried)
+    assert os.listdir(home) == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "kind"),
+    [("/mnt/share/x", "nfs4"), ("/mnt/shared", "ext4"), ("/mnt/share", "nfs4"), ("/", "ext4"), ("/c/x", "9p")],
+)
+def test_the_mount_of_a_folder_is_the_longest_that_holds_it(folder: str, kind: str) -> None:
+    mounts = [("/", "rootfs"), ("/", "ext4"), ("/mnt/share", "nfs4"), ("/c", "9p")]
+    assert kind_of(folder, mounts) == kind
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_a_local_folder_is_not_remote(home: Path) -> None:
+    assert remote("/proc", sys.platform) == ""
+
+
+def test_folders_of_sync_services_are_known(home: Path) -> None:
+    assert synced(str(home)) == ""
+    inside = home / "OneDrive - Acme" / "notes"
+    inside.mkdir(parents=True)
+    assert synced(str(inside)) == "OneDrive"
+    (home / ".stfolder").mkdir()
+    assert synced(str(home / "other")) == "Syncthing"

@@ -1,0 +1,276 @@
+"""search, show, stats, view, call and help: what people and scripts look at."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from memory_app.commands import COMMANDS
+from memory_app.commands.plaintext import rendered
+from memory_app.commands.terminal import Terminal, columns, paragraph, safe, tracked
+from tests.commands.running import entity, relation, run, write
+
+
+def test_search_shows_what_holds_the_words_with_where_it_leads(memory: Path, home: Path) -> None:
+    result = run("search", "green", "TEA", "--file", memory, home=home)
+    assert (result.status, result.err) == (0, "")
+    assert result.out.splitlines()[0] == "Ann  (person)"
+    assert "  - Likes green tea" in result.out
+    assert "  works at → Acme  (company)" in result.out
+    assert "Acme  (company)\n" in result.out
+    assert "1 entity found" in result.out
+
+
+def test_search_puts_what_matches_first(home: Path) -> None:
+    path = write(home / "m.jsonl", entity("Ann", "p", [*(f"fact {n}" for n in range(9)), "likes CAFÉ"]))
+    lines = run("search", "cafe", "--file", path, home=home).out.splitlines()
+    assert lines[1] == "  - likes CAFÉ"
+    assert "and 5 more observations" in "\n".join(lines)
+
+
+def test_search_json_is_the_data_of_the_tool(memory: Path, home: Path) -> None:
+    found = run("search", "tea", "--json", "--file", memory, home=home).json()
+    called = run("call", "search_nodes", '{"query":"tea"}', "--file", memory, home=home).json()
+    assert found == called | {"total": 1}
+
+
+def test_search_is_limited(home: Path) -> None:
+    path = write(home / "m.jsonl", *(entity(f"tea {n}") for n in range(30)))
+    assert "the first 20 are shown" in run("search", "tea", "--file", path, home=home).out
+    assert len(run("search", "tea", "--limit", "0", "--json", "--file", path, home=home).json()["entities"]) == 30
+    assert run("search", "tea", "--limit", "x", "--file", path, home=home).status == 2
+
+
+def test_nothing_found_is_said_on_stderr(memory: Path, home: Path) -> None:
+    result = run("search", "zebra", "--file", memory, home=home)
+    assert (result.status, result.out) == (0, "")
+    assert "Nothing matches" in result.err
+
+
+def test_show_has_all_and_both_directions(home: Path) -> None:
+    path = write(
+        home / "m.jsonl",
+        entity("Ann", "person", [f"fact {n}" for n in range(30)]),
+        entity("Ann", "ignored", ["one more"]),
+        relation("Bo", "Ann", "knows"),
+        relation("Ann", "Ann", "trusts"),
+    )
+    result = run("show", "ANN", "--file", path, home=home)
+    assert result.out.count("  - ") == 31
+    assert "  ← Bo knows  (missing)" in result.out
+    assert "  trusts → itself" in result.out
+    (shown,) = run("show", "Ann", "--json", "--file", path, home=home).json()
+    assert len(shown["observations"]) == 31
+    assert shown["missing"] == ["Bo"]
+
+
+@pytest.mark.parametrize("name", ["cafe zurich", "CAFÉ ZÜRICH", "Cafe\u0301 Zu\u0308rich"])
+def test_show_finds_a_name_in_another_form(name: str, memory: Path, home: Path) -> None:
+    assert "Opens at 8" in run("show", name, "--file", memory, home=home).out
+
+
+def test_show_asks_back_where_several_names_fit(home: Path) -> None:
+    path = write(home / "m.jsonl", entity("Ann"), entity("ann"))
+    assert run("show", "Ann", "--file", path, home=home).status == 0
+    result = run("show", "ANN", "--file", path, home=home)
+    assert result.status == 2
+    assert "Ann or ann" in result.err
+
+
+def test_stats_count_everything_once(home: Path) -> None:
+    path = write(
+        home / "m.jsonl",
+        entity("Ann", "person", ["x", "y"]),
+        entity("Bo", "person"),
+        entity("Ann", "person", ["z"]),
+        relation("Ann", "Bo", "knows"),
+        relation("Ann", "Bo", "knows"),
+        relation("Ann", "Zed", "knows"),
+    )
+    numbers = run("stats", "--json", "--file", path, home=home).json()
+    assert {key: numbers[key] for key in ("entities", "observations", "relations", "entityTypes", "relationTypes")} == {
+        "entities": 2,
+        "observations": 3,
+        "relations": 2,
+        "entityTypes": {"person": 2},
+        "relationTypes": {"knows": 2},
+    }
+    assert numbers["mostConnected"] == {"Ann": 2, "Bo": 1}
+    assert (numbers["withoutObservations"], numbers["relationsToMissingEntities"]) == (1, 1)
+    assert "person" in run("stats", "--file", path, home=home).out
+
+
+def test_stats_of_an_empty_memory(home: Path) -> None:
+    path = home / "m.jsonl"
+    path.write_bytes(b"")
+    assert "0 entities" in run("stats", "--file", path, home=home).out
+
+
+def test_the_size_in_tokens_is_that_of_read_graph(memory: Path, home: Path) -> None:
+    tokens = run("stats", "--json", "--file", memory, home=home).json()["tokensOfAll"]
+    answer = run("call", "read_graph", "--file", memory, home=home).out
+    assert tokens == pytest.approx(len(answer) / 4, rel=0.1)
+
+
+def test_view_writes_a_private_page_that_holds_the_memory(memory: Path, home: Path) -> None:
+    result = run("view", "--no-open", "--file", memory, home=home, env={"TMPDIR": str(home), "TEMP": str(home)})
+    page = Path(result.out.strip())
+    assert page.parent == home
+    assert "Likes green tea" in page.read_text(encoding="utf-8")
+    assert os.name == "nt" or page.stat().st_mode & 0o777 == 0o600
+    old = time.time() - 2 * 86400
+    os.utime(page, (old, old))
+    run("view", "--no-open", "--file", memory, home=home, env={"TMPDIR": str(home), "TEMP": str(home)})
+    assert not page.exists()
+    assert len(list(home.glob("memory-view-*.html"))) == 1
+
+
+def test_view_opens_the_page_where_there_is_a_browser(memory: Path, home: Path) -> None:
+    seen = home / "seen"
+    browser = home / "browser.sh"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {seen}\n')
+    browser.chmod(0o755)
+    result = run("view", "--output", "m.html", "--file", memory, home=home, env={"BROWSER": f"{browser} %s"})
+    assert result.status == 0
+    assert seen.read_text().strip() == (home / "m.html").as_uri()
+    assert run("view", "--output", "m.html", "--file", memory, home=home).status == 2
+    assert run("view", "--output", memory, "--force", "--file", memory, home=home).status == 2
+
+
+def test_call_is_the_tool(memory: Path, home: Path) -> None:
+    made = run("call", "create_entities", "-", "--file", memory, home=home, stdin=b"\xef\xbb\xbf" + MAKE)
+    assert made.json() == {"entities": [], "skipped": ["Ann"]}
+    assert "add_observations" in made.err
+    deleted = run("call", "delete_entities", '{"entityNames":["Ann"]}', "--file", memory, home=home)
+    assert deleted.json() == {"success": True, "message": "Entities deleted successfully"}
+    failed = run("call", "add_observations", '{"observations":[{"entityName":"Zed","contents":["x"]}]}', home=home)
+    assert (failed.status, failed.out) == (2, "")
+    assert "Zed" in failed.err
+
+
+MAKE = json.dumps({"entities": [{"name": "Ann", "entityType": "x", "observations": []}]}).encode()
+
+
+def test_call_without_a_tool_lists_them(home: Path) -> None:
+    out = run("call", home=home).out
+    assert out.count(" call ") == 9
+    assert "delete_relations" in out
+
+
+def test_help_lists_topics_and_shows_them(home: Path) -> None:
+    listed = run("help", home=home).out
+    assert "index" in listed
+    for topic in re.findall(r"^  (\S+)  ", listed, re.MULTILINE):
+        page = run("help", topic, home=home)
+        assert page.status == 0
+        assert page.out.strip()
+        assert max(columns(line) for line in page.out.splitlines() if not line.startswith("    ")) <= 100
+        assert run("help", topic, "--markdown", home=home).out.startswith("#")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_knows_the_commands_too(name: str, home: Path) -> None:
+    assert run("help", name, home=home).out == run(name, "--help", home=home).out
+
+
+class Screen:
+    """A text stream that says whether it is a terminal."""
+
+    def __init__(self, terminal: bool) -> None:
+        self.terminal = terminal
+        self.text = ""
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+    def write(self, text: str) -> int:
+        self.text += text
+        return len(text)
+
+    def flush(self) -> None:
+        pass
+
+
+PAGE = """# A *title*
+
+A paragraph with **strong**, `code *x*`, a [link](other.md) and
+[another](https://example.org/x) that goes on.
+
+- one item
+  over two lines
+- another
+
+1. first
+
+> a quote
+
+```
+code   stays | as it *is*
+```
+
+| name | what |
+|---|---|
+| `a` | the *first* |
+| b \\| c | second |
+"""
+
+
+def test_markdown_becomes_plain_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    out = Terminal(Screen(False))  # type: ignore[arg-type]
+    assert "\n".join(rendered(PAGE, out)) == (
+        "A title\n\n"
+        "A paragraph with strong, `code *x*`, a link and another\n(https://example.org/x) that goes on.\n\n"
+        "- one item over two lines\n- another\n\n1. first\n\n  a quote\n\n"
+        "    code   stays | as it *is*\n\n"
+        "name   what\na      the first\nb | c  second\n"
+    )
+
+
+def test_a_table_too_wide_for_the_terminal_is_stacked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    lines = list(rendered("| name | what |\n|---|---|\n| a | " + "word " * 12 + "|\n", Terminal(Screen(False))))  # type: ignore[arg-type]
+    assert lines[0] == "a"
+    assert lines[1].startswith("  what: word")
+    assert max(map(len, lines)) <= 30
+
+
+def test_progress_is_shown_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memory_app.commands.terminal._PATIENCE", -1)
+    monkeypatch.setattr("memory_app.commands.terminal._TICK", -1)
+    for terminal in (True, False):
+        screen = Screen(terminal)
+        monkeypatch.setattr("sys.stderr", screen)
+        assert list(tracked(range(200), 200, "Reading")) == list(range(200))
+        assert ("Reading [" in screen.text) is terminal
+        assert screen.text.endswith("\r\x1b[K") is terminal
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain é 東京", "plain é 東京"),
+        ("a\nb\tc", "a\\nb\\tc"),
+        ("\x1b[31m", "\\x1b[31m"),
+        ("\u202eabc", "\\u202eabc"),
+        ("👩\u200d🔬 \u0645\u06cc\u200c\u062e", "👩\u200d🔬 \u0645\u06cc\u200c\u062e"),
+        ("\U000e0041", "\\U000e0041"),
+    ],
+)
+def test_text_is_made_safe_for_a_terminal(text: str, shown: str) -> None:
+    assert safe(text) == shown
+
+
+def test_long_texts_are_wrapped_and_keep_their_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    text = paragraph("first line\r\nsecond " + "x" * 50 + " 東京東京東京東京東京東京東京 end", "    ", "  - ")
+    lines = text.split("\n")
+    assert lines[0] == "  - first line"
+    assert all(line.startswith("    ") for line in lines[1:])
+    assert max(map(columns, lines)) <= 30
+    assert "".join(line.strip() for line in lines[1:]).replace(" ", "") == "second" + "x" * 50 + "東京" * 7 + "end"
