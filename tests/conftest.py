@@ -8,7 +8,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-# The same examples in each run, and no file left behind; `HYPOTHESIS_PROFILE=default` looks for new ones.
+# The same examples in each run, and no file left behind; `HYPOTHESIS_PROFILE=new` looks for new ones.
+hypothesis.settings.register_profile("new", deadline=None, database=None)
 hypothesis.settings.register_profile("same", derandomize=True, deadline=None, database=None)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 

@@ -138,7 +138,7 @@ def fresh(data: bytes) -> Graph | None:
 
 
 @given(tidy | odd, st.lists(edits, min_size=1, max_size=3))
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 def test_a_reload_equals_a_fresh_read(lines: list[bytes], rounds: list[list[tuple[str, int, int, bytes]]]) -> None:
     graph = fresh(b"".join(line + b"\n" for line in lines))
     for edits in rounds:

@@ -7,11 +7,14 @@ from typing import Any
 
 import jsonschema  # type: ignore[import-untyped,unused-ignore]  # ships no types
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from memory_app import shapes, tools
 from memory_app.errors import GraphError
 from memory_app.graph import Graph
 from memory_app.schemas import TOOLS
+from tests.model import Model
 
 ANN = {"name": "Ann", "entityType": "person", "observations": ["likes tea", "is 40"]}
 BO = {"name": "Bo", "entityType": "person", "observations": []}
@@ -19,6 +22,9 @@ ACME = {"name": "Acmé", "entityType": "firm", "observations": ["makes tea"]}
 KNOWS = {"from": "Ann", "to": "Bo", "relationType": "knows"}
 WORKS = {"from": "Ann", "to": "Acmé", "relationType": "works at"}
 DANGLING = {"from": "Bo", "to": "Gone", "relationType": "misses"}
+
+
+OUTPUTS = {one["name"]: jsonschema.Draft202012Validator(one["outputSchema"]) for one in TOOLS}
 
 
 def line(kind: str, record: dict[str, Any], **more: Any) -> str:
@@ -42,7 +48,7 @@ def run(graph: Graph, tool: str, arguments: Any) -> tuple[Graph, Any, list[str]]
     after, answer = planned.apply(graph) if isinstance(planned, tools.Write) else (graph, planned.run(graph))
     assert answer.structured is not None and not answer.is_error
     structured = json.loads(answer.structured)
-    jsonschema.validate(structured, next(one["outputSchema"] for one in TOOLS if one["name"] == tool))
+    OUTPUTS[tool].validate(structured)
     text = answer.structured.decode() if answer.text is None else answer.text
     return after, structured, [text, *answer.more]
 
@@ -289,3 +295,90 @@ def test_arguments_that_are_no_object_are_a_tools_error(tool: str, arguments: ob
 
 def test_every_tool_that_is_listed_can_be_planned_and_no_other() -> None:
     assert sorted(tools._PLANS) == sorted(one["name"] for one in TOOLS)
+
+
+NAMES = ["Ann", "Bo", "Cy", "a\ufffd", "5"]
+FACTS = ["x", "y", "1.5", "\ufffd", "new"]
+ODD_LINES = [
+    line("entity", {"name": "Ann", "entityType": "t", "observations": ["x", "x", "y"]}),
+    line("entity", {"name": "Ann", "entityType": "other", "observations": ["y", "z"]}, k=1),
+    '{"type":"entity","name":"Ann","observations":[ {"text":"x","at":1.50} , 1.5, null ]}',
+    '{"observations":"x","name":"Bo","_type":"entity"}',
+    '{"type":"entity","name":"Cy"}',
+    '{"type":"entity","name":"a\\ud800","observations":["\\udfff"],"k":"\\ud800"}',
+    '{"type":"entity","name":5,"observations":[1.50]}',
+    line("relation", {"from": "Ann", "to": "Bo", "relationType": "r"}),
+    line("relation", {"from": "Ann", "to": "Bo", "relationType": "r"}, weight=0.40),
+    '{"type":"relation","source":"a\\ud800","target":"Gone","relation":"r"}',
+    '{"type":"relation","from":"Bo","to":"Ann"}',
+    "junk",
+    '{"type":"hot_cache","n":1.0}',
+]
+entities = st.fixed_dictionaries(
+    {"name": st.sampled_from(NAMES), "entityType": st.just("t"), "observations": st.lists(st.sampled_from(FACTS))}
+)
+relations = st.fixed_dictionaries(
+    {"from": st.sampled_from(NAMES), "to": st.sampled_from(NAMES), "relationType": st.sampled_from(["r", ""])}
+)
+named_facts = st.tuples(st.sampled_from([*NAMES, "Gone"]), st.lists(st.sampled_from(FACTS), max_size=3))
+calls = st.one_of(
+    st.tuples(st.just("create_entities"), st.fixed_dictionaries({"entities": st.lists(entities, max_size=2)})),
+    st.tuples(st.just("create_relations"), st.fixed_dictionaries({"relations": st.lists(relations, max_size=2)})),
+    st.tuples(st.just("delete_relations"), st.fixed_dictionaries({"relations": st.lists(relations, max_size=2)})),
+    st.tuples(
+        st.just("delete_entities"),
+        st.fixed_dictionaries({"entityNames": st.lists(st.sampled_from([*NAMES, "Gone"]), max_size=2)}),
+    ),
+    st.lists(named_facts, max_size=2).map(
+        lambda pairs: ("add_observations", {"observations": [{"entityName": n, "contents": t} for n, t in pairs]})
+    ),
+    st.lists(named_facts, max_size=2).map(
+        lambda pairs: ("delete_observations", {"deletions": [{"entityName": n, "observations": t} for n, t in pairs]})
+    ),
+    st.tuples(
+        st.just("open_nodes"), st.fixed_dictionaries({"names": st.lists(st.sampled_from([*NAMES, "Gone"]), max_size=2)})
+    ),
+)
+
+
+def unordered(found: Any) -> Any:
+    """Facts of a name on several lines come line by line, new ones with the first line: their order is another."""
+    entities = [one | {"observations": sorted(one["observations"])} for one in found.get("entities", ())]
+    return found | ({"entities": entities} if "entities" in found else {})
+
+
+@given(st.lists(st.sampled_from(ODD_LINES), max_size=9), st.lists(calls, min_size=1, max_size=4))
+@settings(max_examples=400)
+def test_a_file_of_any_form_is_changed_by_the_same_rules_and_keeps_the_rest(
+    lines: list[str], asked: list[tuple[str, dict[str, Any]]]
+) -> None:
+    try:
+        graph = Graph.of(shapes.read("\n".join(lines).encode()))
+    except shapes.NotAMemory:
+        return
+    model = Model()
+    _, whole, _ = run(graph, "read_graph", {})
+    model.entities, model.relations = whole["entities"], whole["relations"]
+    for tool, arguments in asked:
+        expected = model.call(tool, arguments)
+        if expected["isError"]:
+            planned = tools.plan(tool, arguments)
+            assert isinstance(planned, tools.Write)
+            with pytest.raises(GraphError) as caught:
+                planned.apply(graph)
+            assert str(caught.value) == expected["content"][0]["text"]
+            continue
+        graph, found, texts = run(graph, tool, arguments)
+        assert unordered(found) == unordered(expected["structuredContent"])
+        if tool != "open_nodes":
+            assert texts == [block["text"] for block in expected["content"]]
+        read_back = Graph.of(shapes.read(b"".join(graph.chunks())))
+        for one in (graph, read_back):
+            assert unordered(run(one, "read_graph", {})[1]) == unordered(
+                model.call("read_graph", {})["structuredContent"]
+            )
+    kept = [text for text in lines if text in ODD_LINES[-2:]]
+    assert sorted(text for text in file_lines(graph) if text in ODD_LINES[-2:]) == sorted(kept)
+    if not any(tool == "delete_entities" for tool, _ in asked):
+        for key in ('"k":1', '"k":"\\ud800"'):
+            assert "".join(file_lines(graph)).count(key) == "".join(lines).count(key)
