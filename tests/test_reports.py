@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jsonschema  # type: ignore[import-untyped,unused-ignore]  # ships no types
 import pytest
 
 from tests.driver import Driver, Message, serve
@@ -463,6 +465,25 @@ def test_an_unexpanded_variable_is_one_line_and_status_2(archive: Path, tmp_path
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.parametrize("name", ["a folder", "größe 東京"])
+def test_without_any_setting_the_memory_is_beside_the_archive_and_stays_there(
+    archive: Path, tmp_path: Path, name: str
+) -> None:
+    folder = tmp_path / name
+    folder.mkdir()
+    program = folder / "memory-server.pyz"
+    shutil.copy(archive, program)
+    env = {**home(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data"), "MEMORY_FILE_PATH": ""}
+    for number in range(2):
+        with serve(program, tmp_path, env=env) as driver:
+            driver.open()
+            assert len(driver.call("read_graph")["structuredContent"]["entities"]) == number
+            driver.call("create_entities", {"entities": [entity(f"N{number}")]})
+            assert driver.finish() == 0
+    assert (folder / "memory.jsonl").read_bytes() == lines(line(entity("N0")), line(entity("N1")))
+    assert sorted(os.listdir(tmp_path)) == [name]
+
+
 @pytest.mark.parametrize("name", ["MEMORY_FILE", "MEMORY_PATH"])
 def test_an_empty_value_counts_as_unset_and_a_misspelt_variable_is_named(
     archive: Path, tmp_path: Path, name: str
@@ -577,3 +598,46 @@ def test_what_cannot_be_understood_is_answered_with_the_right_shape(
     (block,) = result["content"]
     assert f"{tool}: {argument} must be" in block["text"]
     assert f'Example of a right call: {{"{argument.split("[")[0].split(".")[0]}"' in block["text"]
+
+
+def test_schemas_are_plain_and_every_answer_fits_its_own(talking: Driver) -> None:
+    tools = {tool["name"]: tool for tool in talking.request("tools/list")["tools"]}
+    assert not {"$ref", "$defs", "anyOf", "oneOf", "allOf"} & keys_of(list(tools.values()))
+    calls = {
+        "create_entities": {"entities": [entity("Made"), ANN]},
+        "create_relations": {"relations": [relation("Made", "Ann")]},
+        "add_observations": {"observations": [{"entityName": "Made", "contents": ["x"]}]},
+        "open_nodes": {"names": ["Made"]},
+        "search_nodes": {"query": "made", "limit": 1},
+        "read_graph": {"limit": 2},
+        "delete_observations": {"deletions": [{"entityName": "Made", "observations": ["x", "y"]}]},
+        "delete_relations": {"relations": [relation("Made", "Ann")]},
+        "delete_entities": {"entityNames": ["Made"]},
+    }
+    assert set(calls) == set(tools)
+    for name, arguments in calls.items():
+        result = talking.call(name, arguments)
+        jsonschema.Draft202012Validator(tools[name]["outputSchema"]).validate(result["structuredContent"])
+        assert tools[name]["outputSchema"]["additionalProperties"] is False
+        assert "{" in tools[name]["description"]  # an example call
+
+
+def keys_of(value: object) -> set[str]:
+    """All keys anywhere in a JSON value."""
+    if isinstance(value, dict):
+        return set(value).union(*map(keys_of, value.values()))
+    return set().union(*map(keys_of, value)) if isinstance(value, list) else set()
+
+
+def test_a_memory_that_is_too_much_for_one_answer_is_read_in_parts(shared: tuple[Driver, Path], tmp_path: Path) -> None:
+    driver, _ = shared
+    everyone = [entity(f"Person {n}", *(f"fact {n}.{k} of some length" for k in range(5))) for n in range(150)]
+    put(shared, tmp_path, lines(*map(line, everyone)))
+    names = driver.call("read_graph", {"namesOnly": True})
+    assert names["structuredContent"]["names"] == [one["name"] for one in everyone]
+    assert len(names["content"][0]["text"]) < 3000
+    found, part = [], {"nextOffset": 0}
+    while "nextOffset" in part:
+        part = driver.call("read_graph", {"limit": 40, "offset": part["nextOffset"]})["structuredContent"]
+        found += part["entities"]
+    assert found == everyone
