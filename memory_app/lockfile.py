@@ -22,7 +22,7 @@ from memory_app import disk, identity
 from memory_app.identity import Identity
 
 _LARGEST_RECORD: Final = 4096
-"""Bytes; a record has about 200. A longer one is somebody else's file and judged by age, not read into memory."""
+"""Bytes; a record has about 200. Of a longer one a piece is read, which is no record and so judged by age."""
 
 _FOLDER: Final = "a folder"
 _KINDS: Final = (
@@ -279,8 +279,6 @@ def _encode(me: Identity, token: str) -> bytes:
 
 
 def _parse(data: bytes) -> Record | None:
-    if len(data) >= _LARGEST_RECORD:
-        return None
     try:
         fields = json.loads(data)
     except (ValueError, RecursionError):

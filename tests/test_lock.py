@@ -80,8 +80,11 @@ def test_a_released_lock_leaves_no_file_and_no_descriptor(memory: Path) -> None:
     for _ in range(10):
         taken.acquire(soon())
         assert taken.held()
+        token = json.loads(lock_of(memory).read_bytes())["token"]
+        assert heartbeat.HEARTBEAT.holds(token)
         taken.release()
         assert not taken.held()
+        assert not heartbeat.HEARTBEAT.holds(token)
     assert os.listdir(memory.parent) == []
     assert descriptors() == before
 
@@ -326,13 +329,14 @@ def test_an_acquisition_that_fails_at_any_call_leaves_nothing(
     warm = Lock(str(memory.with_name("other")))
     warm.acquire(soon())
     warm.release()
-    before = descriptors()
+    before, beating = descriptors(), set(heartbeat.HEARTBEAT._held)
     gated.fail(call, error)
     taken = Lock(str(memory))
     with pytest.raises(StoreError if isinstance(error, OSError) else type(error)):
         taken.acquire(soon())
     assert os.listdir(memory.parent) == []
     assert descriptors() == before
+    assert set(heartbeat.HEARTBEAT._held) == beating
     taken.acquire(soon())
     taken.release()
 
@@ -421,7 +425,7 @@ def test_a_heartbeat_refreshes_the_lock_and_keeps_waiters_away(memory: Path, clo
 
 def test_a_forks_child_does_not_give_back_its_parents_lock(memory: Path) -> None:
     code = """
-import os, sys, time
+import os, sys, threading, time
 from memory_app.lock import Lock
 taken = Lock(sys.argv[1])
 taken.acquire(time.monotonic() + 20)
@@ -432,6 +436,7 @@ if child == 0:
     own = Lock(sys.argv[1] + ".other")
     own.acquire(time.monotonic() + 20)
     assert own.held()
+    assert "lock heartbeat" in [thread.name for thread in threading.enumerate()]
     own.release()
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
@@ -477,3 +482,20 @@ def test_a_look_never_raises_and_never_follows(tmp_path: Path, gated: GatedOs) -
     link = lockfile.look(str(path))
     assert link is not None
     assert link.kind == "a symbolic link"
+
+
+def test_a_link_that_takes_the_place_of_a_file_under_the_eyes_of_a_look_is_not_followed(
+    tmp_path: Path, gated: GatedOs
+) -> None:
+    path, victim = tmp_path / "some.lock", tmp_path / "victim"
+    path.write_text("{}")
+    write_record(victim)
+
+    def exchange() -> None:
+        path.unlink()
+        path.symlink_to(victim)
+
+    gated.before("open", exchange, on(path))
+    seen = lockfile.look(str(path))
+    assert seen is not None
+    assert seen.data is None

@@ -191,6 +191,7 @@ def test_within_a_pid_namespace_the_living_and_the_dead_are_told_apart(memory: P
     with python(WITHIN, str(memory), HOLD, before=(*namespace(), *proc)) as inside:
         inside.expect("waited")
         inside.expect("at once")
+        assert inside.end() == 0
     assert os.listdir(memory.parent) == []
 
 

@@ -346,6 +346,8 @@ def test_of_two_waiters_that_judge_the_same_lock_stale_one_gets_it_and_the_other
     dropped.wait_until_reached()
     assert first.lock.held()
     assert not second.took.is_set()
+    renamed = [arguments for name, arguments in gated.calls if name == "rename"]
+    assert len(renamed) == 1, "what is not the judged record any more is not even taken aside"
     dropped.open()
     first.finish()
     second.finish()
