@@ -47,7 +47,12 @@ class Service:
         self.room: Callable[[], Awaitable[None]] = _enough  # waits while the client leaves too much unread
         self.updates = Updates(lambda: self._in_thread(store.check))
         loop = asyncio.get_running_loop()
-        store.on_save = lambda save: _from_thread(loop, self.updates.saved)
+
+        def saved(_: int) -> None:
+            if len(self.updates):  # to wake the loop once more costs a tenth of a small write
+                _from_thread(loop, self.updates.saved)
+
+        store.on_save = saved
 
     def offers(self, tool: str) -> bool:
         """Whether this server has the tool: a read-only one has the three reads alone."""
