@@ -17,6 +17,7 @@ import re
 import secrets
 from collections.abc import Mapping
 from typing import Final, NamedTuple
+from urllib.parse import urlsplit
 
 from memory_app import disk
 from memory_app.environment import HTTP_TOKEN
@@ -52,12 +53,22 @@ class Address(NamedTuple):
 
 
 class Access(NamedTuple):
-    """`token` None: none is asked for. `hosts` are names, beside loopback ones, that a request may be addressed to."""
+    """`token` None: none is asked for. `hosts` are names, beside loopback ones, that a request may be addressed to.
+    `log`: each request is told on stderr, by its id."""
 
     address: Address
     token: str | None
     hosts: tuple[str, ...] = ()
     read_only: bool = False
+    log: bool = False
+
+
+def host_of(url: str) -> str:
+    """The host that a URL names, in lower case, without port and brackets; the empty string where there is none."""
+    try:
+        return (urlsplit(url).hostname or "").lower()
+    except ValueError:
+        return ""
 
 
 def parse_address(text: str) -> Address:
@@ -83,7 +94,11 @@ def access(
             f"{where.host} can be reached from other machines, so a token is needed: set {HTTP_TOKEN}, or give "
             "--token-file FILE (make one with: serve --new-token --token-file FILE)."
         )
-    return Access(where, token, hosts, read_only)
+    names = {given: host_of(f"//{given}") for given in hosts}
+    for given, name in names.items():
+        if not name or "/" in given:
+            raise UsageError(f"--allow-host {given}: give a name alone, as in memory.example.org.")
+    return Access(where, token, tuple(names.values()), read_only)
 
 
 def new_token() -> str:

@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         asked = read_arguments(sys.argv[1:] if arguments is None else arguments)
         if asked.command is None:
-            return _serve(asked)
+            return serve(asked)
         if asked.command in _TEXTS:
             return _print(asked.command)
         from memory_app import commands
@@ -116,14 +116,15 @@ def _print(what: str) -> int:
     return 0
 
 
-def _serve(asked: Asked) -> int:
+def serve(asked: Asked, *, read_only: bool = False) -> int:
+    """Serve one client over stdin and stdout until the end comes; the exit status."""
     from memory_app.pipes import fill_standard
 
     fill_standard()
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK"):
         if hasattr(signal, name):  # until the server is up there is nothing to finish; Python would print a traceback
             signal.signal(getattr(signal, name), lambda *_: os._exit(0))
-    location = _locate(asked)
+    location = _locate(asked, moves=not read_only)
     from memory_app.notices import Notices
 
     report = Notices()
@@ -138,15 +139,17 @@ def _serve(asked: Asked) -> int:
     quickstart.load()
     from memory_app.stdio import run
 
-    return run(location.path, report)
+    return run(location.path, report, read_only=read_only)
 
 
-def _locate(asked: Asked) -> Location:
+def _locate(asked: Asked, *, moves: bool) -> Location:
     from memory_app.paths import locate, move_old, surroundings
 
     location = locate(asked.file, asked.profile, surroundings(os.environ, sys.argv[0], os.path.dirname(__file__)))
     if location.old is None:
         return location
+    if not moves:
+        return location._replace(path=location.old, why="under its old name", old=None)
     from memory_app.shapes import reads_as_memory
 
     return move_old(location, reads_as_memory)

@@ -1,14 +1,14 @@
 """What stands before the SDK's HTTP application: who may ask, how much, how long, and the orderly end.
 
 A plain ASGI application around another. In this order a request is refused, each time with one JSON-RPC error that
-carries the request's id (also in the header `x-request-id`), and nothing of what was asked:
+carries the request's id, and nothing of what was asked (every answer has that id in the header `x-request-id`):
 
 | answer | when |
 |---|---|
 | 404 | the path is neither `/mcp` nor `/health` |
 | 421 | the Host header names another machine, so that a page on the web reached us by a rebound name |
 | 403 | the Origin header names a page of another machine |
-| 401 | a token is asked for, and the request has none or a wrong one |
+| 401 | a token is asked for, and the request has none, a wrong one or several |
 | 503 | as many requests are in flight as may be, or the server is stopping |
 | 408 | the body did not arrive in time |
 
@@ -20,11 +20,12 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-from collections.abc import Awaitable, Callable, MutableMapping
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from typing import Any, Final
-from urllib.parse import urlsplit
 
-from memory_app.access import Access, matches
+from memory_app.access import Access, host_of, matches
+from memory_app.connections import BODY_SECONDS
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -38,17 +39,18 @@ HEALTH_PATH: Final = "/health"
 # Requests at once, open streams among them: some hundred clients with a stream and a call each, and no more memory
 # than a small machine has.
 _MOST_IN_FLIGHT: Final = 2048
-_BODY_SECONDS: Final = 30.0  # for a body of the largest size over a slow line; a slow-loris gives up earlier
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _INVALID_REQUEST: Final = -32600
+_NO_HEADERS: Final[Mapping[str, str]] = {}
 
 
 class Guard:
-    """`stop` ends open streams and lets in nothing more."""
+    """`stop` ends open streams and lets in nothing more. `log` is told one line for each request that is over."""
 
-    def __init__(self, inner: Application, access: Access) -> None:
+    def __init__(self, inner: Application, access: Access, log: Callable[[str], None] | None = None) -> None:
         self._inner = inner
         self._access = access
+        self._log = log
         self._hosts = _LOOPBACK | {host.lower() for host in access.hosts}
         if not access.address.is_loopback:
             self._hosts = self._hosts | {access.address.host.lower()}
@@ -63,15 +65,23 @@ class Guard:
             await self._inner(scope, receive, send)
             return
         request = secrets.token_hex(8)
-        headers = {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
-        refusal = self._refusal(scope, headers)
+        answer = _Answer(send, request)
+        began = time.monotonic()
+        try:
+            await self._decide(scope, receive, answer)
+        finally:
+            if self._log is not None:
+                self._log(f"{request} {scope['method']} {answer.status} {(time.monotonic() - began) * 1000:.0f} ms")
+
+    async def _decide(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+        refusal = self._refusal(scope, _Headers(scope["headers"]))
         if refusal is not None:
             status, text, more = refusal
-            await _answer(send, request, status, _error(text, request), more)
+            await answer.refuse(status, text, more)
         elif scope["path"] == HEALTH_PATH:
-            await _answer(send, request, 200, {"status": "ok"})
+            await answer.whole(200, {"status": "ok"})
         else:
-            await self._serve(scope, receive, send, request)
+            await self._serve(scope, receive, answer)
 
     def stop(self) -> None:
         """The end has come: what is being answered may finish, streams end."""
@@ -79,25 +89,23 @@ class Guard:
         for stream in self._streams:
             stream.cancel()
 
-    def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str, dict[str, str]] | None:
+    def _refusal(self, scope: Scope, headers: _Headers) -> tuple[int, str, dict[str, str]] | None:
         if scope["path"] not in (PATH, HEALTH_PATH):
             return 404, f"There is nothing here; the memory is at {PATH}", {}
-        if not self._any_host and _host_of(f"//{headers.get('host', '')}") not in self._hosts:
+        if not self._any_host and host_of(f"//{headers.only('host')}") not in self._hosts:
             return 421, "This server is not known by that Host name; name it with --allow-host", {}
-        origin = headers.get("origin")
-        if origin is not None and not self._any_host and _host_of(origin) not in self._hosts:
+        if "origin" in headers and not self._any_host and host_of(headers.only("origin")) not in self._hosts:
             return 403, "Requests from that Origin are not allowed", {}
         if scope["path"] == HEALTH_PATH:
             return None if scope["method"] in ("GET", "HEAD") else (405, "Ask with GET", {"allow": "GET, HEAD"})
-        if self._access.token is not None and not matches(headers.get("authorization", ""), self._access.token):
+        if self._access.token is not None and not matches(headers.only("authorization"), self._access.token):
             wrong = ', error="invalid_token"' if "authorization" in headers else ""
             return 401, "A valid bearer token is needed", {"www-authenticate": f'Bearer realm="memory"{wrong}'}
         if self._stopping or self._in_flight >= _MOST_IN_FLIGHT:
             return 503, "The server is stopping or busy; try again", {"retry-after": "1"}
         return None
 
-    async def _serve(self, scope: Scope, receive: Receive, send: Send, request: str) -> None:
-        answer = _Answer(send, request)
+    async def _serve(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         body = _Body(receive)
         task = asyncio.ensure_future(_run(self._inner, scope, body.receive, answer.send))
         self._in_flight += 1
@@ -111,12 +119,26 @@ class Guard:
                 raise
             await answer.end()
         except TimeoutError:
-            if not answer.started:
-                late = _error("The body did not arrive in time", request)
-                await _answer(send, request, 408, late, {"connection": "close"})
+            if not answer.status:
+                await answer.refuse(408, "The body did not arrive in time", {"connection": "close"})
         finally:
             self._in_flight -= 1
             self._streams.discard(task)
+
+
+class _Headers:
+    """Of a request. One that decides who may ask, and is there twice, counts as neither."""
+
+    def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
+        self._raw = [(key.decode("latin-1").lower(), value.decode("latin-1")) for key, value in raw]
+
+    def __contains__(self, name: str) -> bool:
+        return any(key == name for key, _ in self._raw)
+
+    def only(self, name: str) -> str:
+        """Its value; the empty string where there is none, or more than one."""
+        values = [value for key, value in self._raw if key == name]
+        return values[0] if len(values) == 1 else ""
 
 
 class _Body:
@@ -124,7 +146,7 @@ class _Body:
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
-        self._until = asyncio.get_running_loop().time() + _BODY_SECONDS
+        self._until = asyncio.get_running_loop().time() + BODY_SECONDS
         self._complete = False
 
     async def receive(self) -> Message:
@@ -140,50 +162,39 @@ class _Body:
 
 
 class _Answer:
-    """Sends with the request's id among the headers, and can end an answer that was cut off."""
+    """Sends with the request's id among the headers, and can end an answer that was cut off. `status` 0: none yet."""
 
     def __init__(self, send: Send, request: str) -> None:
         self._send = send
         self._request = request
-        self.started = self._ended = False
+        self._ended = False
+        self.status = 0
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self.started = True
+            self.status = message["status"]
             message["headers"] = [*message.get("headers", ()), (b"x-request-id", self._request.encode())]
         elif not message.get("more_body", False):
             self._ended = True
         await self._send(message)
 
+    async def refuse(self, status: int, text: str, more: Mapping[str, str]) -> None:
+        error = {"code": _INVALID_REQUEST, "message": text, "data": {"requestId": self._request}}
+        await self.whole(status, {"jsonrpc": "2.0", "id": None, "error": error}, more)
+
+    async def whole(self, status: int, body: Mapping[str, Any], more: Mapping[str, str] = _NO_HEADERS) -> None:
+        content = json.dumps(body, separators=(",", ":")).encode()
+        headers = {"content-type": "application/json", "content-length": str(len(content)), **more}
+        raw = [(key.encode(), value.encode()) for key, value in headers.items()]
+        await self.send({"type": "http.response.start", "status": status, "headers": raw})
+        await self.send({"type": "http.response.body", "body": content})
+
     async def end(self) -> None:
-        if not self.started:
-            await _answer(self._send, self._request, 503, _error("The server is stopping", self._request))
+        if not self.status:
+            await self.refuse(503, "The server is stopping", {"retry-after": "1"})
         elif not self._ended:
-            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+            await self.send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def _run(inner: Application, scope: Scope, receive: Receive, send: Send) -> None:
     await inner(scope, receive, send)
-
-
-def _host_of(url: str) -> str:
-    """The host that a URL names, in lower case, without port and brackets; the empty string where there is none."""
-    try:
-        return (urlsplit(url).hostname or "").lower()
-    except ValueError:
-        return ""
-
-
-def _error(text: str, request: str) -> dict[str, Any]:
-    error = {"code": _INVALID_REQUEST, "message": text, "data": {"requestId": request}}
-    return {"jsonrpc": "2.0", "id": None, "error": error}
-
-
-async def _answer(
-    send: Send, request: str, status: int, body: dict[str, Any], more: dict[str, str] | None = None
-) -> None:
-    content = json.dumps(body, separators=(",", ":")).encode()
-    headers = {"content-type": "application/json", "content-length": str(len(content)), "x-request-id": request}
-    raw = [(key.encode(), value.encode()) for key, value in (headers | (more or {})).items()]
-    await send({"type": "http.response.start", "status": status, "headers": raw})
-    await send({"type": "http.response.body", "body": content})

@@ -16,14 +16,13 @@ import os
 import signal
 import socket
 from collections.abc import Callable, Hashable, Iterator
-from typing import Any, Final
+from typing import Final
 
-import h11
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from memory_app.access import Access, Address
+from memory_app.connections import Config
 from memory_app.errors import UsageError
 from memory_app.guard import PATH, Guard
 from memory_app.notices import Notices
@@ -34,9 +33,7 @@ from memory_app.store import Store
 _LARGEST_BODY: Final = 16 << 20  # bytes of one request: a few hundred times what a model writes in one call
 _MOST_SESSIONS: Final = 1000  # of the 2025 era; each holds some tens of kilobytes
 _IDLE_SECONDS: Final = 1800.0  # after which a session without a request is closed: clients do not always say goodbye
-_HEAD_SECONDS: Final = 10.0  # for a request's head to arrive; uvicorn itself waits for ever
 _LARGEST_HEAD: Final = 32 << 10  # bytes of a request's head
-_MOST_CONNECTIONS: Final = 4096  # open at once; beyond that new ones are closed before anything is read
 _STOP_SECONDS: Final = 4  # for what is in flight at the end; the store has its own, shorter bounds
 
 
@@ -64,10 +61,9 @@ async def _serve(path: str, report: Notices, access: Access, listening: socket.s
         max_sessions=_MOST_SESSIONS,
         session_idle_timeout=_IDLE_SECONDS,
     )
-    guard = Guard(application, access)
-    config = uvicorn.Config(
+    guard = Guard(application, access, report if access.log else None)
+    config = Config(
         guard,
-        http=_Protocol,
         ws="none",
         lifespan="on",
         log_config=None,
@@ -136,40 +132,3 @@ class _Server(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
-
-
-class _Protocol(H11Protocol):
-    """uvicorn's, with a bound on how long a head may take and on how many connections may be open."""
-
-    _waiting: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
-        if len(self.connections) > _MOST_CONNECTIONS:
-            transport.abort()
-        else:
-            self._wait_for_head()
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        if self.conn.their_state is not h11.IDLE:
-            self._got_head()
-        elif self._waiting is None:
-            self._wait_for_head()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._got_head()
-        super().connection_lost(exc)
-
-    def _wait_for_head(self) -> None:
-        self._waiting = self.loop.call_later(_HEAD_SECONDS, self._give_up)
-
-    def _got_head(self) -> None:
-        if self._waiting is not None:
-            self._waiting.cancel()
-            self._waiting = None
-
-    def _give_up(self) -> None:
-        self._waiting = None
-        if self.conn.their_state is h11.IDLE:
-            self.transport.close()

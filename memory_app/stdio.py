@@ -29,12 +29,12 @@ _NOT_READING: Final = 2.0  # seconds without the client taking a byte, at the en
 _SIGNALS: Final = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # those that the platform has
 
 
-def run(path: str, report: Notices) -> int:
+def run(path: str, report: Notices, *, read_only: bool = False) -> int:
     """Serve until the end comes; the exit status. Must be called from the main thread."""
     logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)  # it would print tracebacks and texts of the client
     logging.getLogger("asyncio").setLevel(logging.CRITICAL + 1)
     try:
-        clean = asyncio.run(_serve(path, report))
+        clean = asyncio.run(_serve(path, report, read_only))
     except Exception as error:  # noqa: BLE001 (the edge of the process)
         report(f"ended by an error of its own: {type(error).__name__}")
         return 1
@@ -43,10 +43,10 @@ def run(path: str, report: Notices) -> int:
     return 0
 
 
-async def _serve(path: str, report: Notices) -> bool:
+async def _serve(path: str, report: Notices, read_only: bool) -> bool:
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(lambda _, context: report(f"{type(context.get('exception')).__name__} in a task"))
-    service = Service(Store(path, report))
+    service = Service(Store(path, report), read_only=read_only)
     ending: list[asyncio.Task[None]] = []
 
     def end() -> None:

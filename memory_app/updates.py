@@ -1,4 +1,5 @@
-"""Who wants to hear of changes of the graph, and telling them: one notification a change, in order.
+"""Who wants to hear of changes of the graph, and telling them: one notification a change, in order; fewer to whoever
+does not take them.
 
 Two sources: saves of ours (`saved`), told before the answers of that save go out (`told`), and changes by other
 processes, counted by the store (`noticed`). While somebody is subscribed a task looks at the file. Runs on the event
@@ -8,6 +9,7 @@ loop's thread; knows neither protocol nor file.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Hashable
 from typing import Any, Final
 
@@ -16,33 +18,64 @@ from memory_app.errors import StoreError
 Tell = Callable[[], Coroutine[Any, Any, None]]
 
 _LOOK_EVERY: Final = 0.5  # seconds; once a second is promised, and the look itself may take a while
-_SLOW: Final = 1.0  # seconds an answer waits for a subscriber that does not take its notification
+# Seconds an answer waits for a subscriber that does not take its notification. It does so once: then that one is slow.
+_SLOW: Final = 1.0
 
 
 class _Subscriber:
-    """Sends what it owes, one after the other, so that a slow connection holds up nobody else."""
+    """Sends what it owes, one after the other, so that a slow connection holds up nobody else.
+
+    A slow one is not waited for until it has taken everything; meanwhile it is owed one notification at most, which is
+    all that it needs in order to look again.
+    """
 
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
-        self._owed = 0
-        self.sending: asyncio.Task[None] | None = None
+        self._owed = self._under_way = self._taken = 0
+        self._slow = False
+        self._sending: asyncio.Task[None] | None = None
+        self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
 
     def owe(self) -> None:
-        self._owed += 1
-        if self.sending is None:
-            self.sending = asyncio.get_running_loop().create_task(self._send())
+        self._owed = 1 if self._slow else self._owed + 1
+        if self._sending is None:
+            self._sending = asyncio.get_running_loop().create_task(self._send())
+
+    def caught_up(self) -> asyncio.Future[None] | None:
+        """Done when it has taken what it is owed by now, or takes nothing more. None: nothing to wait for."""
+        if self._sending is None or self._slow:
+            return None
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((self._taken + self._under_way + self._owed, future))
+        return future
+
+    def is_slow(self) -> None:
+        self._slow = True
+        self._owed = min(self._owed, 1)
+        self._release(None)
+
+    def cancel(self) -> None:
+        if self._sending is not None:
+            self._sending.cancel()
+        self._release(None)
 
     async def _send(self) -> None:
         try:
             while self._owed:
-                self._owed -= 1
+                self._owed, self._under_way = self._owed - 1, 1
                 await self._tell()
+                self._under_way, self._taken = 0, self._taken + 1
+                self._release(self._taken)
         finally:
-            self.sending = None
+            self._sending, self._slow, self._owed, self._under_way = None, False, 0, 0
+            self._release(None)
 
-    def cancel(self) -> None:
-        if self.sending is not None:
-            self.sending.cancel()
+    def _release(self, taken: int | None) -> None:
+        """Those who wait for this many, or all of them."""
+        while self._waiting and (taken is None or self._waiting[0][0] <= taken):
+            _, future = self._waiting.popleft()
+            if not future.done():
+                future.set_result(None)
 
 
 class Updates:
@@ -90,10 +123,14 @@ class Updates:
             self.saved()
 
     async def told(self) -> None:
-        """Wait until what was told so far is on its way to everybody (or to all but the slow)."""
-        sending = [each.sending for each in self._subscribers.values() if each.sending is not None]
-        if sending:
-            await asyncio.wait(sending, timeout=_SLOW)
+        """Wait until what was told so far is on its way to everybody but the slow."""
+        waiting = [(each, future) for each in self._subscribers.values() if (future := each.caught_up()) is not None]
+        if not waiting:
+            return
+        await asyncio.wait([future for _, future in waiting], timeout=_SLOW)
+        for subscriber, future in waiting:
+            if not future.done():
+                subscriber.is_slow()
 
     def close(self) -> None:
         """No more subscribers; `closed` tells those who wait for the end."""
