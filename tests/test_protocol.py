@@ -398,6 +398,17 @@ def test_each_change_is_told_once_and_before_the_answer(archive: Path, tmp_path:
 
 
 @ERAS
+def test_what_happened_before_the_subscription_is_not_told(archive: Path, tmp_path: Path, era: Era) -> None:
+    with serve(archive, tmp_path, era=era) as driver:
+        driver.open()
+        driver.call("create_entities", {"entities": [entity("own")]})
+        append(tmp_path, "foreign")  # and nobody has looked since
+        driver.subscribe(URI)
+        driver.call("create_entities", {"entities": [entity("more")]})
+        assert updates(driver) == 1
+
+
+@ERAS
 def test_one_notification_for_calls_that_share_a_save(archive: Path, tmp_path: Path, era: Era) -> None:
     with serve(archive, tmp_path, era=era) as driver:
         driver.open()
