@@ -43,7 +43,7 @@ def starts(server: Server, memory: Path, count: int) -> Figures:
     return {"start": median(first), "start, tool": median(tool)}
 
 
-def session(server: Server, memory: Path, size: int, *, whole: bool) -> Figures:
+def session(server: Server, memory: Path, size: int, *, whole: bool = False) -> Figures:
     """One client's session: every kind of call on a graph of `size`; `whole` reads all of it as well."""
     found: Figures = {}
     count = calls(size)
