@@ -36,8 +36,11 @@ class Entry(NamedTuple):
     troubles: tuple[str, ...]
 
 
-def entries(machine: Machine, current_folder: str | None) -> tuple[list[Entry], list[tuple[str, str]]]:
-    """The memory servers in the clients' files, and the files that could not be read, each with the reason."""
+def entries(
+    machine: Machine, archive: str | None, current_folder: str | None
+) -> tuple[list[Entry], list[tuple[str, str]]]:
+    """The memory servers in the clients' files, and the files that cannot be read, each with the reason. `archive` is
+    this program's, which may have been given another name."""
     found: list[Entry] = []
     unreadable: list[tuple[str, str]] = []
     for name, client in CLIENTS.items():
@@ -49,7 +52,8 @@ def entries(machine: Machine, current_folder: str | None) -> tuple[list[Entry], 
                 text = editing.text_of(path)
                 if text is not None:
                     servers = editing.servers(client, path, text)
-                    found += [_entry(name, path, one, machine) for one in servers if one.kind != "other"]
+                    known = [one._replace(kind="ours") if _is_this(one, archive) else one for one in servers]
+                    found += [_entry(name, path, one, machine) for one in known if one.kind != "other"]
             except MemoryServerError as error:
                 unreadable.append((path, str(error)))
     return found, unreadable
@@ -70,6 +74,10 @@ def npm_memories(machine: Machine) -> list[str]:
         pattern = os.path.join(glob.escape(cache), "_npx", "*", *inside)
         found += [path for path in sorted(glob.glob(pattern)) if path.endswith((".json", ".jsonl"))]
     return found
+
+
+def _is_this(one: Found, archive: str | None) -> bool:
+    return archive is not None and any(os.path.realpath(word) == archive for word in one.start.args)
 
 
 def _entry(client: str, path: str, one: Found, machine: Machine) -> Entry:

@@ -50,7 +50,7 @@ class _Memory(NamedTuple):
 def run(asked: argparse.Namespace) -> int:
     machine = Machine(sys.platform, os.environ)
     memory = _memory(asked)
-    found, unreadable = entries(machine, _current_folder())
+    found, unreadable = entries(machine, os.environ.get(environment.ARCHIVE), _current_folder())
     clients = [*_compared(found), *(Trial(f"{path} cannot be read", False, why) for path, why in unreadable)]
     used = os.path.realpath(memory.path) if memory.path else None
     old = [path for path in npm_memories(machine) if os.path.realpath(path) != used]
@@ -90,7 +90,8 @@ def _program() -> list[str]:
         f"Python {platform.python_version()}, {safe(sys.executable)}",
         f"{platform.platform()}, {platform.machine()}",
     ]
-    variables = [name for name in environment.SET_BY_PEOPLE if os.environ.get(name)]
+    choosing = (environment.FILE, environment.PROFILE, environment.HOME)  # not the token: this is pasted into reports
+    variables = [name for name in choosing if os.environ.get(name)]
     return [*lines, *(f"{name} = {safe(os.environ[name])}" for name in variables)]
 
 

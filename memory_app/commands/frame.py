@@ -27,6 +27,9 @@ from memory_app.commands.terminal import width
 from memory_app.errors import MemoryServerError, UsageError
 from memory_app.expansion import shown
 
+_WITHOUT_MEMORY: Final = ("merge", "help")
+"""They take --file as all do, for scripts that always give it, and have no use for it."""
+
 _INTERRUPTED: Final = 130
 """128 and the number of SIGINT, as shells count."""
 
@@ -96,9 +99,11 @@ def parser_of(name: str) -> tuple[Parser, _Module]:
         add_help=False,
     )
     module.register(parser)
+    about = ("the memory file (default: the one that the server uses)", "a memory of its own beside the default one")
+    file, profile = about if name not in _WITHOUT_MEMORY else (argparse.SUPPRESS, argparse.SUPPRESS)
     common = parser.add_argument_group("which memory")
-    common.add_argument("--file", metavar="PATH", help="the memory file (default: the one that the server uses)")
-    common.add_argument("--profile", metavar="NAME", help="a memory of its own beside the default one")
+    common.add_argument("--file", metavar="PATH", help=file)
+    common.add_argument("--profile", metavar="NAME", help=profile)
     parser.add_argument("-h", "--help", action="help", help="print this and exit")
     return parser, module
 

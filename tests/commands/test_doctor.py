@@ -150,7 +150,7 @@ def test_servers_of_a_project_and_of_claude_code_s_folders_are_found(home: Path,
 def test_secrets_of_an_entry_are_not_shown(home: Path, memory: Path) -> None:
     put("cursor", home, {**OURS, "env": {"API_TOKEN": "hunter2", "MEMORY_FILE": "hunter2"}})
     for more in ([], ["--json"]):
-        result = doctor("--file", memory, *more, home=home)
+        result = doctor("--file", memory, *more, home=home, env={"MEMORY_HTTP_TOKEN": "hunter2"})
         assert "hunter2" not in result.out + result.err
 
 
