@@ -422,7 +422,11 @@ def test_a_full_disk_fails_the_call_and_leaves_the_file(archive: Path, tmp_path:
 
 
 def home(tmp_path: Path) -> dict[str, str]:
-    return {"HOME": str(tmp_path), "USERPROFILE": str(tmp_path), "APPDATA": str(tmp_path / "AppData")}
+    """A user whose folders are all in `tmp_path`, but for the unpacked archive, which these tests share."""
+    folders = {"HOME": tmp_path, "USERPROFILE": tmp_path, "APPDATA": tmp_path / "AppData"}
+    folders |= {"XDG_DATA_HOME": tmp_path / "data", "LOCALAPPDATA": tmp_path / "AppData"}
+    folders["MEMORY_SERVER_CACHE"] = tmp_path.parent / "unpacked"
+    return {name: str(folder) for name, folder in folders.items()}
 
 
 PATHS = [
@@ -473,7 +477,7 @@ def test_without_any_setting_the_memory_is_beside_the_archive_and_stays_there(
     folder.mkdir()
     program = folder / "memory-server.pyz"
     shutil.copy(archive, program)
-    env = {**home(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data"), "MEMORY_FILE_PATH": ""}
+    env = {**home(tmp_path), "MEMORY_FILE_PATH": ""}
     for number in range(2):
         with serve(program, tmp_path, env=env) as driver:
             driver.open()
