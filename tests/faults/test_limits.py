@@ -1,5 +1,7 @@
-"""Limits that the system itself sets: a file that may not grow, a full disk, a folder or a file that is read-only, a file
-mounted by itself. Each in a child process, since some of these cannot be taken back."""
+"""Limits that the system sets: a file that may not grow, a full disk, what is read-only, a file mounted by itself.
+
+Each in a child process, since some of these cannot be taken back.
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,174 @@
+"""Writers that take no lock, and holders that lost theirs: what was there before our last check is not overwritten."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from memory_app.store import Store
+from tests.faults.folders import files, folder
+from tests.faults.scenes import LINES, NAME, NEXT, SCENES, applied, change
+from tests.faults.seam import through
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+_PATIENCE: Final = 20.0
+_SCENE: Final = next(scene for scene in SCENES if scene.name == "create_entities")
+_FOREIGN: Final = b'{"type":"entity","name":"Foreign","entityType":"test","observations":[]}\n'
+_SAME_SIZE: Final = LINES.replace(b"writes", b"paints")
+
+
+def _replaced(memory: Path) -> bytes:
+    """As the npm server saves since 2026."""
+    other = memory.with_name("other.tmp")
+    other.write_bytes(_FOREIGN + LINES)
+    os.replace(other, memory)
+    return _FOREIGN + LINES
+
+
+def _rewritten(memory: Path) -> bytes:
+    """As older ones and many editors do."""
+    memory.write_bytes(_FOREIGN + LINES)
+    return _FOREIGN + LINES
+
+
+def _appended(memory: Path) -> bytes:
+    with open(memory, "ab") as file:
+        file.write(_FOREIGN)
+    return LINES + _FOREIGN
+
+
+def _same_size_and_time(memory: Path) -> bytes:
+    """Only the time of the change tells it, which nobody can set."""
+    status = memory.stat()
+    with open(memory, "r+b") as file:
+        file.write(_SAME_SIZE)
+    os.utime(memory, ns=(status.st_atime_ns, status.st_mtime_ns))
+    return _SAME_SIZE
+
+
+def _linked_elsewhere(memory: Path) -> bytes:
+    """A file that stood ready takes the name."""
+    memory.unlink()
+    os.link(memory.with_name("ready"), memory)
+    return _FOREIGN
+
+
+def _removed(memory: Path) -> bytes | None:
+    memory.unlink()
+    return None
+
+
+def _save(write: Callable[[Path], bytes | None], at: int) -> tuple[list[str], bytes | None, bytes, set[str]]:
+    """Save with that written before the `at`th call (0: never): the calls, what was written, the file, all files."""
+    names: list[str] = []
+    made: bytes | None = LINES
+
+    def hook(name: str, arguments: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        nonlocal made
+        names.append(name)
+        if len(names) == at:
+            made = write(memory)
+        return make()
+
+    with folder() as inside:
+        memory = inside / NAME
+        memory.write_bytes(LINES)
+        (inside / "ready").write_bytes(_FOREIGN)
+        store = Store(str(memory), lambda text: None)
+        store.graph()  # loaded before: what is checked is not only what this save has read
+        _let_tick(memory)
+        with through(hook):
+            change(store, _SCENE.tool, _SCENE.arguments).result(_PATIENCE)
+            store.close()
+        return names, made, memory.read_bytes(), files(inside)
+
+
+def _let_tick(memory: Path) -> None:
+    """Wait for the file system's clock, which may move only every 10 ms, to leave the time of the last change."""
+    until = time.monotonic() + _PATIENCE
+    other = memory.with_name("clock")
+    while time.monotonic() < until:
+        other.write_bytes(b"")
+        if other.stat().st_ctime_ns != memory.stat().st_ctime_ns:
+            break
+    other.unlink()
+
+
+@pytest.mark.parametrize("write", [_replaced, _rewritten, _appended, _same_size_and_time, _linked_elsewhere, _removed])
+def test_a_change_before_the_last_check_is_kept(write: Callable[[Path], bytes | None]) -> None:
+    last = _save(write, 0)[0].index("replace")
+    for at in range(1, last + 1):
+        _, made, saved, left = _save(write, at)
+        assert saved == applied(made, _SCENE.tool, _SCENE.arguments), f"before call {at} of {last}"
+        assert left == {NAME, "ready"}
+
+
+def test_the_look_at_the_file_is_the_last_call_before_the_rename() -> None:
+    names = _save(_replaced, 0)[0]
+    assert names[names.index("replace") - 1] == "stat"
+
+
+_STOPPED: Final = """
+import signal, sys, threading
+from memory_app.store import Store
+from tests.faults.scenes import SCENES, change
+from tests.faults.seam import through
+
+path, before = sys.argv[1:]
+seen = []
+
+def hook(name, arguments, make):
+    if "fsync" in seen and "stopped" not in seen and name == before:
+        seen.append("stopped")
+        signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)  # this thread at once, all others with it
+    result = make()
+    seen.append(name)
+    return result
+
+store = Store(path, lambda text: None, lock_wait=20)
+with through(hook):
+    print(change(store, SCENES[0].tool, SCENES[0].arguments).result(20).save)
+    store.close()
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="no SIGSTOP here")
+@pytest.mark.parametrize("before", ["lstat", "stat"], ids=["look at the lock", "look at the file"])
+def test_a_holder_that_was_stopped_before_its_last_check_does_not_overwrite(before: str) -> None:
+    with folder() as inside:
+        memory, lock = inside / NAME, inside / f"{NAME}.lock"
+        memory.write_bytes(LINES)
+        holder = subprocess.Popen(
+            [sys.executable, "-c", _STOPPED, str(memory), before],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+        )
+        try:
+            assert os.WIFSTOPPED(os.waitpid(holder.pid, os.WUNTRACED)[1])
+            held = json.loads(lock.read_bytes())
+            assert held["pid"] == holder.pid
+            past = time.time() - 31
+            os.utime(lock, (past, past))  # as if it had been stopped for so long
+            store = Store(str(memory), lambda text: None)
+            change(store, *NEXT).result(_PATIENCE)
+            store.close()
+            assert memory.read_bytes() == applied(LINES, *NEXT)
+            holder.send_signal(signal.SIGCONT)
+            said, _ = holder.communicate(timeout=_PATIENCE)
+        finally:
+            holder.kill()
+            holder.wait()
+        assert said == b"1\n"
+        assert memory.read_bytes() == applied(applied(LINES, *NEXT), _SCENE.tool, _SCENE.arguments)
+        assert files(inside) == {NAME}

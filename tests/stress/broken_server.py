@@ -1,0 +1,66 @@
+"""Servers that break one promise, for the checkers to be seen catching them.
+
+python -m tests.stress.broken_server FAULT
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any, Final
+
+from memory_app import cli, disk
+from memory_app.lock import Lock
+from memory_app.store import Store
+
+_GAP: Final = 0.004  # seconds between the last check and the rename: what otherwise takes an hour to happen
+
+
+def _without_lock() -> None:
+    """Takes no lock, and has more time between the last check and the rename."""
+    broken: Any = Lock
+    broken.acquire = lambda self, deadline, abandoned=None: None
+    broken.held = lambda self: True
+    broken.release = lambda self: None
+    replace = disk.replace
+
+    def late(source: str, target: str) -> None:
+        time.sleep(_GAP)
+        replace(source, target)
+
+    slow: Any = disk
+    slow.replace = late
+
+
+def _without_saving() -> None:
+    """Says that it has stored what it has not."""
+    broken: Any = Store
+    broken._transact = lambda self, calls, graph, after: 1
+
+
+def _with_stale_reads() -> None:
+    """Reads what it has read before, until it writes itself."""
+    broken: Any = Store
+    broken.peek = lambda self: None if self._snapshot is None else self._snapshot.graph
+
+
+def _ordinary() -> None:
+    """Breaks nothing."""
+
+
+FAULTS: Final = {
+    "no-lock": _without_lock,
+    "no-save": _without_saving,
+    "stale": _with_stale_reads,
+    "none": _ordinary,
+}
+
+
+def command(fault: str) -> list[str]:
+    """How a server with this fault is started."""
+    return [sys.executable, "-m", "tests.stress.broken_server", fault]
+
+
+if __name__ == "__main__":
+    FAULTS[sys.argv[1]]()
+    sys.exit(cli.main([]))

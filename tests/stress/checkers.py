@@ -1,0 +1,73 @@
+"""Each checker against servers that break its promise: what it finds, which must not be nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from tests.faults import crashes
+from tests.faults.folders import folder
+from tests.stress import broken_server, histories, kills, writers
+from tests.stress.figures import Figures
+
+_SEED: Final = 1
+
+
+def kill_after_a_lie() -> list[str]:
+    """A server that says it has stored what it has not, killed."""
+    figures = Figures("kills")
+    with folder() as inside:
+        loop = kills.Loop(inside, figures, _SEED, broken_server.command("no-save"))
+        with loop.victim() as victim, loop.survivor:
+            loop.warm(victim)
+            victim.kill()
+            loop.check("no save", victim, {})
+    return [loss for loss in figures.losses if "missing, though it was acknowledged" in loss]
+
+
+def writers_without_a_lock() -> list[str]:
+    """Servers that take no lock lose writes of each other."""
+    command = broken_server.command("no-lock")
+    return writers.run(_SEED, ours=3, peers=0, calls=20, each_peer=0, command=command).losses
+
+
+def histories_without_a_lock() -> list[str]:
+    command = broken_server.command("no-lock")
+    return histories.run(range(6), processes=5, calls=12, command=command).losses
+
+
+def histories_with_stale_reads() -> list[str]:
+    command = broken_server.command("stale")
+    return histories.run(range(6), processes=5, calls=12, command=command).losses
+
+
+def a_crash_without_a_sync_of_the_file() -> list[str]:
+    def left_out(name: str, path: str) -> bool:
+        return name == "fsync" and path.endswith(".tmp")
+
+    return crashes.run(crashes.SESSIONS[:1], skip=left_out, start_on=lambda number: False).losses
+
+
+def a_crash_in_a_write_in_place() -> list[str]:
+    return crashes.run((crashes.IN_PLACE,), start_on=lambda number: False).losses
+
+
+CHECKS: Final[tuple[Callable[[], list[str]], ...]] = (
+    kill_after_a_lie,
+    writers_without_a_lock,
+    histories_without_a_lock,
+    histories_with_stale_reads,
+    a_crash_without_a_sync_of_the_file,
+    a_crash_in_a_write_in_place,
+)
+
+
+def run() -> Figures:
+    """A checker that finds nothing is a loss."""
+    figures = Figures("checkers")
+    for check in CHECKS:
+        figures.count("broken programs")
+        figures.count("of them caught", bool(check()))
+    if figures.counts["of them caught"] != len(CHECKS):
+        figures.lost("a checker did not see what was broken for it")
+    return figures
