@@ -95,7 +95,7 @@ def _hostname() -> str:
 def _boot() -> str | None:
     if sys.platform == "darwin":
         return _boot_on_macos()
-    return _text("/proc/sys/kernel/random/boot_id")
+    return _text("/proc/sys/kernel/random/boot_id") if sys.platform.startswith("linux") else None
 
 
 def _own_start(pid: int) -> str | None:
@@ -108,6 +108,8 @@ def _own_start(pid: int) -> str | None:
 
 
 def _pid_namespace() -> int | None:
+    if not sys.platform.startswith("linux"):
+        return None  # a path of that name may exist all the same: Wine shows the machine's
     try:
         return os.stat("/proc/self/ns/pid").st_ino
     except OSError:

@@ -161,6 +161,14 @@ def test_pids_are_the_machines_own_only_in_its_initial_pid_namespace(
 
 
 @linux_only
+def test_the_proc_of_linux_is_not_asked_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "freebsd14")
+    assert identity._boot() is None
+    assert identity._pid_namespace() is None
+    assert identity.in_initial_pid_namespace()
+
+
+@linux_only
 def test_a_process_in_a_pid_namespace_of_its_own_names_it() -> None:
     code = "from memory_app import identity as i; m = i.this_process(); print(m.hostname, m.pidns, m.initial, m.pid)"
     command = ["unshare", "--pid", "--fork", sys.executable, "-c", code]
