@@ -79,9 +79,8 @@ def _choose(platform: platforms.Platform, python: str, abi: str) -> list[tuple[s
     with tempfile.TemporaryDirectory(dir=wheels.CACHE) as folder:
         listing = Path(folder, "wish.txt")
         listing.write_text("\n".join(wish) + "\n", "utf-8")
-        command = wheels.pip_download(listing, Path(folder), python=python, abis=(abi, "abi3", "none"))
-        for tag in platform.tags:
-            command += ["--platform", tag]
+        command = wheels.pip_download(listing, Path(folder), python=python)
+        command += [f"--abi={one}" for one in (abi, "abi3", "none")] + [f"--platform={one}" for one in platform.tags]
         subprocess.run(command, check=True, stdout=sys.stderr)
         found = []
         for path in sorted(Path(folder).glob("*.whl")):

@@ -60,8 +60,11 @@ def fetch(wheels: Sequence[Wheel]) -> list[Path]:
     missing = [wheel for wheel in dict.fromkeys(wheels) if not _is_cached(wheel)]
     if missing:
         print(f"memory-server build: downloading {len(missing)} wheels", file=sys.stderr, flush=True)
+        groups: dict[tuple[str, ...], list[Wheel]] = {}
+        for wheel in missing:
+            groups.setdefault(_asked_for_with(wheel), []).append(wheel)
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            list(pool.map(_download, missing))
+            list(pool.map(_download, groups, groups.values()))
     return [CACHE / wheel.file for wheel in wheels]
 
 
@@ -70,29 +73,31 @@ def _is_cached(wheel: Wheel) -> bool:
     return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == wheel.sha256
 
 
-def _download(wheel: Wheel) -> None:
-    """Ask pip for exactly this file: its own tags, its hash alone."""
-    tag = sorted(wheel.tags, key=str)
+def _asked_for_with(wheel: Wheel) -> tuple[str, ...]:
+    """pip's options that make it take exactly such a wheel: its interpreter, then its ABI and platforms."""
+    tags = sorted(wheel.tags, key=str)
+    # A wheel for every later interpreter (abi3), and a pure one, go with our oldest.
+    version = "310" if tags[0].abi in ("abi3", "none") else tags[0].interpreter.removeprefix("cp")
+    platforms = sorted({tag.platform for tag in tags})
+    return (f"{version[0]}.{version[1:]}", "--abi", tags[0].abi, *(f"--platform={one}" for one in platforms))
+
+
+def _download(options: tuple[str, ...], wheels: list[Wheel]) -> None:
     with tempfile.TemporaryDirectory(dir=CACHE) as folder:
         wish = Path(folder, "wish.txt")
-        wish.write_text(f"{wheel.name}=={wheel.version} --hash=sha256:{wheel.sha256}\n", "utf-8")
-        command = pip_download(wish, Path(folder), python=_python_for(tag[0]), abis={one.abi for one in tag})
-        for platform in sorted({one.platform for one in tag}):
-            command += ["--platform", platform]
+        lines = [f"{wheel.name}=={wheel.version} --hash=sha256:{wheel.sha256}\n" for wheel in wheels]
+        wish.write_text("".join(lines), "utf-8")
+        command = [*pip_download(wish, Path(folder), python=options[0]), *options[1:]]
         subprocess.run(command, check=True, stdout=sys.stderr, stdin=subprocess.DEVNULL)
-        os.replace(Path(folder, wheel.file), CACHE / wheel.file)
+        for wheel in wheels:
+            os.replace(Path(folder, wheel.file), CACHE / wheel.file)
 
 
-def _python_for(tag: Tag) -> str:
-    version = tag.interpreter.removeprefix("cp")
-    return f"{version[0]}.{version[1:]}" if tag.interpreter.startswith("cp") else "3.10"
+def pip_download(wish: Path, into: Path, *, python: str) -> list[str]:
+    """The pip command that downloads the wheels of a requirements file, for another interpreter than this one.
 
-
-def pip_download(wish: Path, into: Path, *, python: str, abis: Iterable[str]) -> list[str]:
-    """The pip command that downloads the wheels of a requirements file, for another interpreter than this one."""
+    The caller adds --abi and --platform.
+    """
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
     command += ["--only-binary=:all:", "--require-hashes", "--requirement", str(wish), "--dest", str(into)]
-    command += ["--implementation", "cp", "--python-version", python]
-    for abi in sorted(abis):
-        command += ["--abi", abi]
-    return command
+    return [*command, "--implementation", "cp", "--python-version", python]

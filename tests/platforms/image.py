@@ -1,0 +1,170 @@
+"""`python3 tests/platforms/image.py`: build the image by its Dockerfile with buildah, and run it as people do.
+
+No Docker engine and no registry are needed: a base of the right name is made from a Debian suite by debootstrap. Needs
+root, buildah and debootstrap, and says in one line which of them is missing. Prints what was shown and the size.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+ROOT: Final = Path(__file__).resolve().parent.parent.parent
+CACHE: Final = ROOT / ".cache"
+BASE: Final = "docker.io/library/python:3.13-slim"
+IMAGE: Final = "localhost/mcp/memory"
+SUITE: Final = "trixie"  # its python3 is 3.13 as well
+_STORE: Final = ["--root", str(CACHE / "buildah"), "--runroot", str(CACHE / "buildah-run"), "--storage-driver", "vfs"]
+_ENTITY: Final = {"name": "Ada", "entityType": "person", "observations": ["wrote notes"]}
+_OLD: Final = '{"type":"entity","name":"Old","entityType":"thing","observations":["was there before"]}\n'
+
+
+def buildah(*arguments: str, given: str | None = None) -> str:
+    """Run buildah; what it printed."""
+    command = ["buildah", *_STORE, *arguments]
+    done = subprocess.run(command, input=given or "", stdout=subprocess.PIPE, text=True, timeout=1200, check=True)
+    return done.stdout.strip()
+
+
+def make_base() -> None:
+    """A stand-in for the base image, once."""
+    if BASE in buildah("images", "--format", "{{.Name}}:{{.Tag}}").split():
+        return
+    tree = CACHE / "image-base" / SUITE
+    if not (tree / "usr" / "bin" / "python3").exists():
+        command = ["debootstrap", "--variant=minbase", "--include=python3,python3-venv", SUITE, str(tree)]
+        subprocess.run(command, check=True, stdout=sys.stderr)
+    container = buildah("from", "scratch")
+    buildah("copy", "-q", container, str(tree), "/")
+    buildah("commit", "-q", container, BASE)
+    buildah("rm", container)
+
+
+def make_image() -> None:
+    """Build the Dockerfile, with this machine's configuration of pip: the build stage runs it."""
+    options: list[str] = []
+    for place in ("/etc/pip.conf", "/etc/xdg/pip", "/etc/ssl/certs/ca-certificates.crt", "/etc/resolv.conf"):
+        if os.path.exists(place):
+            options += ["--volume", f"{place}:{place}:ro"]
+    buildah("bud", "-q", "--isolation", "chroot", "--pull-never", *options, "-t", IMAGE, str(ROOT))
+
+
+def start(volume: Path, *requests: dict[str, Any], user: str = "") -> list[dict[str, Any]]:
+    """`docker run -i -v VOLUME:/app/dist --rm [--user USER] mcp/memory`: shake hands, send these; the answers."""
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "image", "version": "1"}}
+    lines = [{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}]
+    lines += [{"jsonrpc": "2.0", "id": number, **request} for number, request in enumerate(requests, 1)]
+    container = buildah("from", "--pull-never", IMAGE)
+    try:
+        config = json.loads(buildah("inspect", "--type", "image", IMAGE))["OCIv1"]["config"]
+        options = ["--isolation", "chroot", "--volume", f"{volume}:/app/dist"] + (["--user", user] if user else [])
+        given = "".join(json.dumps(line) + "\n" for line in lines)
+        said = buildah("run", *options, container, "--", *config["Entrypoint"], given=given)
+    finally:
+        buildah("rm", container)
+    answers = [json.loads(line) for line in said.splitlines()]
+    assert [answer["id"] for answer in answers] == list(range(len(lines))), said
+    return answers
+
+
+def call(name: str, **arguments: object) -> dict[str, Any]:
+    """One tool call."""
+    return {"method": "tools/call", "params": {"name": name, "arguments": arguments}}
+
+
+def takes_up_an_older_images_volume(volume: Path) -> None:
+    """Data of root's at memory.jsonl, an old index.js, and things that are none of ours."""
+    (volume / "memory.jsonl").write_text(_OLD)
+    (volume / "index.js").write_text("throw new Error('an old program')\n")
+    (volume / "folder").mkdir()
+    (volume / "folder" / "memory.jsonl").write_text(_OLD)
+    secret = volume / "secret"
+    secret.write_text("not ours")
+    (volume / "memory-link.jsonl").symlink_to("secret")
+    os.link(secret, volume / "memory-second-name.jsonl")
+    answers = start(volume, call("create_entities", entities=[_ENTITY]), call("read_graph"))
+    names = [one["name"] for one in answers[2]["result"]["structuredContent"]["entities"]]
+    assert names == ["Old", "Ada"], answers
+    owners = {path.name: path.lstat().st_uid for path in (volume, *volume.iterdir())}
+    assert owners[volume.name] == owners["memory.jsonl"] == 65532, owners
+    for name in ("index.js", "folder", "secret", "memory-link.jsonl", "memory-second-name.jsonl"):
+        assert owners[name] == 0, (name, owners)
+    assert (volume / "folder" / "memory.jsonl").stat().st_uid == 0
+    assert (volume / "index.js").read_text().startswith("throw")
+
+
+def starts_on_an_empty_volume_and_keeps_it(volume: Path) -> None:
+    start(volume, call("create_entities", entities=[_ENTITY]))
+    answers = start(volume, call("read_graph"))
+    assert answers[1]["result"]["structuredContent"] == {"entities": [_ENTITY], "relations": []}
+    assert (volume / "memory.jsonl").stat().st_uid == 65532
+
+
+def changes_nothing_when_it_is_started_as_another_user(volume: Path) -> None:
+    os.chown(volume, 1234, 1234)
+    (volume / "memory.jsonl").write_text(_OLD)
+    (volume / "memory.jsonl").chmod(0o644)
+    answers = start(volume, call("create_entities", entities=[_ENTITY]), user="1234:1234")
+    assert answers[1]["result"]["isError"] is True, answers  # root's file may be read and not be replaced
+    assert (volume / "memory.jsonl").read_text() == _OLD
+    assert [(volume / "memory.jsonl").stat().st_uid, volume.stat().st_uid] == [0, 1234]
+
+
+def a_folder_of_somebodys_own_stays_theirs(volume: Path) -> None:
+    os.chown(volume, 1234, 1235)
+    start(volume, call("create_entities", entities=[_ENTITY]))
+    facts = (volume / "memory.jsonl").stat()
+    assert (facts.st_uid, facts.st_gid, volume.stat().st_uid) == (1234, 1235, 1234)
+
+
+def size() -> int:
+    """Bytes of the image's files."""
+    container = buildah("from", "--pull-never", IMAGE)
+    try:
+        place = Path(buildah("mount", container))
+        return sum(path.lstat().st_size for path in place.rglob("*") if path.is_file() and not path.is_symlink())
+    finally:
+        buildah("rm", container)
+
+
+SCENES: Final[tuple[Callable[[Path], None], ...]] = (
+    takes_up_an_older_images_volume,
+    starts_on_an_empty_volume_and_keeps_it,
+    changes_nothing_when_it_is_started_as_another_user,
+    a_folder_of_somebodys_own_stays_theirs,
+)
+
+
+def main() -> int:
+    missing = [name for name in ("buildah", "debootstrap") if shutil.which(name) is None]
+    if missing or os.geteuid() != 0:
+        print("image: not run: needs " + (", ".join(missing) + " (both are Debian packages)" if missing else "root"))
+        return 1
+    make_base()
+    make_image()
+    failed = 0
+    for scene in SCENES:
+        with tempfile.TemporaryDirectory() as folder:
+            volume = Path(folder, "volume")
+            volume.mkdir()
+            try:
+                scene(volume)
+            except (AssertionError, subprocess.SubprocessError, ValueError, KeyError) as problem:
+                failed += 1
+                print(f"image: FAILED: {scene.__name__.replace('_', ' ')}: {problem!r}")
+            else:
+                print(f"image: {scene.__name__.replace('_', ' ')}")
+    print(f"image: {size() / 1e6:.0f} MB")
+    print(f"{len(SCENES) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
