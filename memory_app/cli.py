@@ -99,6 +99,13 @@ def commands() -> tuple[str, ...]:
     return tuple(COMMANDS)
 
 
+def variables() -> tuple[str, ...]:
+    """The names of all environment variables that people may set for this program."""
+    from memory_app.environment import SET_BY_PEOPLE
+
+    return (*SET_BY_PEOPLE, "MEMORY_SERVER_CACHE", "NO_COLOR")
+
+
 def _print(what: str) -> int:
     if what == "--version":
         text = f"memory-server {__version__}\n"

@@ -92,7 +92,8 @@ def _tell(path: str, work: _Import, left: int, *, dry: bool) -> None:
         out.line("  Of another type there (the memory's own stays):")
         show_types(out, work.difference.types)
     if left:
-        say(f"{counted(left, 'line')} that {'is no record' if left == 1 else 'are no records'} of ours stayed behind")
+        what = "is no record of ours" if left == 1 else "are no records of ours"
+        say(f"{counted(left, 'line')} that {what} {'would stay' if dry else 'stayed'} behind")
     if work.backup:
         say(f"The memory as it was is kept in {safe(work.backup)}")
 

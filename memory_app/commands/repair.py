@@ -105,9 +105,9 @@ def _tell(path: str, repair: _Repair, *, dry: bool) -> None:
     for line in done or ["  line ends, blank lines and the like put in order"]:
         out.line(line)
     if repair.backup:
-        out.line(f"The file as it was is kept in {safe(os.path.basename(repair.backup))}, the way back is restore.")
+        out.line(f"Kept as it was, for restore: {safe(os.path.basename(repair.backup))}")
     if repair.side_file:
-        out.line(f"The unreadable lines are in {safe(os.path.basename(repair.side_file))}.")
+        out.line(f"The unreadable lines are in {safe(os.path.basename(repair.side_file))}")
 
 
 def _as_json(path: str, repair: _Repair, *, dry: bool) -> dict[str, object]:
