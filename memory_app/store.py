@@ -17,7 +17,8 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
 
 from memory_app.errors import GraphError, MemoryServerError, StoreError
 from memory_app.file import MemoryFile, Snapshot
@@ -33,7 +34,8 @@ _LARGE: Final = 2000
 _STOPPING: Final = "The memory server is stopping; this change was not stored. Send it again to a new server."
 
 
-class Saved(NamedTuple, Generic[T]):
+@dataclass(frozen=True)
+class Saved(Generic[T]):
     """A change's result, and the number of the save that stored it: 0 where there was nothing to write."""
 
     value: T
