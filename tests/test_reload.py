@@ -223,6 +223,11 @@ def test_lines_that_stayed_are_the_same_objects() -> None:
     assert after.entities["N6"] is graph.entities["N6"]
     assert after.entity_lines.blocks[1] is graph.entity_lines.blocks[1]
     assert json.loads(after.entities["N5"].served())["entityType"] == "q"
+    lines = lines_of(graph)
+    lines[-3] = new_relation("N5", "N6", "likes").raw + b"\n"
+    after, _ = reload.reload(graph, b"".join(lines))
+    assert after.relation_lines.blocks[0] is graph.relation_lines.blocks[0]
+    assert after.touching["N6"][-1].relation_type == "likes"
 
 
 def test_a_file_that_holds_nothing_but_unknown_lines_any_more_is_refused() -> None:

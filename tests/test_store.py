@@ -398,7 +398,8 @@ def test_close_finishes_a_started_save_and_refuses_what_comes_later(memory: Path
     closing.start()
     gate.open()
     closing.join(PATIENCE)
-    assert not closing.is_alive()
+    assert not closing.is_alive() and started.done() and waiting.done()
+    assert beside(memory) == ["memory.jsonl"]
     assert done(started).value == ["Ann"]
     assert done(waiting).value == ["Bo"]
     assert "is stopping" in str(error_of(store.submit(create("Cy"))))

@@ -279,6 +279,8 @@ def test_an_answer_that_is_too_large_says_how_to_ask_for_less(monkeypatch: pytes
         with pytest.raises(GraphError, match=r'The answer would be .* Ask for less: give "limit"'):
             planned.run(graph)
     run(graph, "read_graph", {"namesOnly": True, "limit": 1})
+    monkeypatch.setattr(tools, "LARGEST_ANSWER", len(compact(WHOLE).encode()))
+    run(graph, "read_graph", {})
 
 
 def test_an_unknown_tool_is_not_a_tools_error() -> None:

@@ -126,6 +126,6 @@ def goes_on_at_once(archive: Path, folder: Path) -> None:
         driver.call("read_graph")
         start = time.monotonic()
         assert not driver.call("create_entities", entity("Next"))["isError"]
-        assert time.monotonic() - start < 5  # nothing that is judged by age is had before 30 s
+        assert time.monotonic() - start < 15  # nothing that is judged by age is had before 30 s
         finish(driver)
     assert not (folder / "memory.jsonl.lock").exists()
