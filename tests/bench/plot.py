@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Final, NamedTuple
 
 Points = Sequence[tuple[float, float]]  # entities, seconds
@@ -36,7 +37,7 @@ def draw(panels: Sequence[Panel], caption: Sequence[str]) -> str:
     size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="system-ui, sans-serif" font-size="12">',
-        f"<title>{' '.join(caption)}</title>",
+        f"<title>{escape(' '.join(caption))}</title>",
         f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
     ]
     x = _LEFT
@@ -88,5 +89,4 @@ def _y(seconds: float) -> float:
 
 
 def _text(x: float, y: float, text: str, style: str = "") -> str:
-    safe = text.replace("&", "&amp;").replace("<", "&lt;")
-    return f'<text x="{x:.1f}" y="{y:.1f}" {style}>{safe}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" {style}>{escape(text)}</text>'
