@@ -3,6 +3,7 @@
 
 PYTHON ?= python3
 PYTEST_ARGS ?=
+PYTHONS ?=
 BUILD := $(PYTHON) -m build
 HOST := dist/memory-server-host.pyz
 VENV := .venv/bin/python
@@ -58,7 +59,7 @@ pins: .venv-ready
 	@$(VENV) -m build.pins
 
 startup: .venv-ready pyz-host
-	@$(VENV) -m build.startup $(HOST)
+	@$(VENV) -m build.startup $(HOST) $(PYTHONS)
 
 platform-table: .venv-ready
 	@$(VENV) -m build.platform_table

@@ -1,7 +1,8 @@
 """`make startup`: writes startup.txt, the modules that the first start compiles: those that serving loads.
 
 Rules: found by running the archive, one session in each era with every request that loads something, and written down,
-so that the archive does not depend on who builds it. A test says when the list has fallen behind.
+so that the archive does not depend on who builds it. Interpreters load slightly different ones: name several
+(`make startup PYTHONS='python3.10 python3.13'`). A test says when the list has fallen behind.
 """
 
 from __future__ import annotations
@@ -41,14 +42,14 @@ finally:
 """
 
 
-def loaded(archive: Path) -> set[str]:
+def loaded(archive: Path, python: str = sys.executable) -> set[str]:
     """All modules that serving one client in each era loads, those of the standard library too."""
     found: set[str] = set()
     for messages in (_handshake_era(), _envelope_era()):
         with tempfile.TemporaryDirectory() as folder:
             told = Path(folder, "modules")
             memory = str(Path(folder, "memory.jsonl"))
-            command = [sys.executable, "-c", _TELL, str(told), str(archive), "--file", memory]
+            command = [python, "-c", _TELL, str(told), str(archive), "--file", memory]
             lines = "".join(json.dumps(message) + "\n" for message in messages)
             done = subprocess.run(command, input=lines, capture_output=True, text=True, timeout=60, check=True)
             found |= set(told.read_text("utf-8").split())
@@ -88,10 +89,11 @@ def ours(names: Iterable[str]) -> list[str]:
     return sorted(name for name in set(names) & carried if not name.startswith("memory_app"))
 
 
-def main(archive: Path) -> int:
-    LIST.write_text("".join(name + "\n" for name in ours(loaded(archive))), "ascii")
+def main(archive: Path, pythons: Iterable[str]) -> int:
+    names = set[str]().union(*(loaded(archive, python) for python in pythons))
+    LIST.write_text("".join(name + "\n" for name in ours(names)), "ascii")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    sys.exit(main(Path(sys.argv[1]), sys.argv[2:] or [sys.executable]))

@@ -69,7 +69,7 @@ def start(volume: Path, *requests: dict[str, Any], user: str = "") -> list[dict[
         said = buildah("run", *options, container, "--", *config["Entrypoint"], given=given)
     finally:
         buildah("rm", container)
-    answers = [json.loads(line) for line in said.splitlines()]
+    answers = sorted((json.loads(line) for line in said.splitlines()), key=lambda answer: int(answer["id"]))
     assert [answer["id"] for answer in answers] == list(range(len(lines))), said
     return answers
 
