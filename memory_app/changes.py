@@ -1,7 +1,7 @@
 """The six tools that change the graph, as rules: a snapshot and what was asked for in, the next snapshot and facts out.
 
-Each changes everything that it names or, by raising GraphError, nothing. A call that changes nothing gives back the very
-snapshot that it got, which is how the store knows that there is nothing to write.
+Each changes everything that it names or, by raising GraphError, nothing. A call that changes nothing gives back the
+very snapshot that it got, which is how the store knows that there is nothing to write.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def add_observations(graph: Graph, asked: Sequence[Addition]) -> tuple[Graph, li
 
 
 def delete_entities(graph: Graph, names: Sequence[str]) -> tuple[Graph, list[str]]:
-    """The asked names that no entity had. Relations that touch an asked name go too, also where the entity is missing."""
+    """The asked names that no entity had. Relations that touch an asked name go too, also where there is no entity."""
     gone = set(names)
     missing = [name for name in names if name not in graph.entities]
     relations = {line.order: line for name in gone for line in graph.touching.get(name, ())}

@@ -1,10 +1,10 @@
 """The memory as the program sees it: the current snapshot, and one writer that gathers the changes that wait.
 
-Reads take no lock: they get the snapshot, which is parsed anew only when the file is no longer the one that was loaded.
-A change is a pure function from one snapshot to the next. One writer thread takes all changes that wait, in the order of
-their arrival, and under one lock loads once, applies each and saves once; each still succeeds or fails by itself. If all
-of them change nothing there is no lock and no save. A change whose future was cancelled before the writer took it does
-nothing; once taken it is stored whole.
+Reads take no lock: they get the snapshot, which is parsed anew only when the file is no longer the one that was
+loaded. A change is a pure function from one snapshot to the next. One writer thread takes all changes that wait, in
+the order of their arrival, and under one lock loads once, applies each and saves once; each still succeeds or fails by
+itself. If all of them change nothing there is no lock and no save. A change whose future was cancelled before the
+writer took it does nothing; once taken it is stored whole.
 
 Threads: every method may be called from any; `peek` never waits.
 """
@@ -111,8 +111,10 @@ class Store:
         return call.future
 
     def close(self, patience: float = 1.0, most: float = 30.0) -> None:
-        """End the writer: a started save is finished, calls that still wait for the lock after `patience` seconds get an
-        error. Returns when that is done, after `most` seconds in any case."""
+        """End the writer; returns when that is done, after `most` seconds in any case.
+
+        A started save is finished; calls that still wait for the lock after `patience` seconds get an error.
+        """
         with self._arrived:
             if self._stop_at is None:
                 self._stop_at = time.monotonic() + patience
@@ -131,7 +133,7 @@ class Store:
             if before is not None and self._file.signature() == before.signature:
                 return before
             collecting = gc.isenabled()
-            gc.disable()  # what is being built is all alive: passes over it find nothing and cost as much as the parsing
+            gc.disable()  # all that is being built is alive: passes over it find nothing and cost as much as parsing
             try:
                 snapshot = self._file.read(before)
             finally:
