@@ -8,9 +8,9 @@ A save happens under the lock and is these steps; what a crash right after each 
 4. `os.replace`                                                                 the new file, perhaps not yet its name
 5. the folder is synced                                                        the new file
 
-A failure before step 4 leaves the old file and removes what it made; what cannot be removed then is removed by the next
-save, or by any save once it is ten minutes old. A failure in step 5 is told as such: the change is stored, but might not
-survive a power cut.
+A failure before step 4 leaves the old file and removes what it made; what cannot be removed then is removed by the
+next save, or by any save once it is ten minutes old. A failure in step 5 is told as such: the change is stored, but
+might not survive a power cut.
 
 "The file we loaded" is a matter of its signature while it is held open: an inode number returns only after that. On
 Windows, where an open file could not be replaced, the signature alone serves.
