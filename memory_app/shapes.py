@@ -33,6 +33,7 @@ _PARTS: Final = {"entities": "entity", "relations": "relation"}
 _WRAPPERS: Final = ("graph", "memory")
 _LINES_SHOWN: Final = 5  # line numbers that a notice names before it only counts
 
+_NARROW: Final = b'"type"'  # in UTF-16 and UTF-32 there is a zero byte beside each of these
 _UTF16_AND_32: Final = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -97,6 +98,8 @@ def reads_as_memory(data: bytes) -> bool:
 
 
 def _recoded(data: bytes) -> bytes | None:
+    if _NARROW in data:
+        return None  # lines of ours below UTF-16 ones: read as a whole, they would come out as nonsense
     for start, encoding in _UTF16_AND_32:
         if data.startswith(start):
             try:

@@ -1,0 +1,81 @@
+"""What cannot be prevented, measured: how often the released npm server, which takes no lock, overwrites ours.
+
+Each of our writes adds one observation to an entity that is only ours. A write is overwritten when it was acknowledged
+and is not in the file at the end, though nothing but the npm server's saves came after it.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from pathlib import Path
+from typing import Final
+
+from memory_app import shapes
+from memory_app.graph import Graph
+from tests.bench.servers import NPM_VERSION, npm
+from tests.driver import Driver
+from tests.faults.folders import folder
+from tests.stress import servers
+from tests.stress.figures import Figures
+
+_OURS: Final = "ours"
+_THEIRS: Final = "theirs"
+
+
+def run(seed: int, calls: int, pause: float = 0.0) -> Figures:
+    """Let one server of ours and one npm server write to one file at the same time, `calls` times each.
+
+    `pause` is the longest time in seconds that either waits between two calls.
+    """
+    figures = Figures(f"writers without a lock, pauses up to {pause:g} s" if pause else "writers without a lock")
+    try:
+        peer = npm()
+    except (SystemExit, OSError) as error:
+        figures.skipped = f"the npm server cannot be had: {error}"
+        return figures
+    with folder() as inside:
+        memory = inside / "memory.jsonl"
+        ours = servers.started(memory)
+        theirs = servers.started(memory, list(peer.command))
+        with ours, theirs:
+            for driver, name in ((ours, _OURS), (theirs, _THEIRS)):
+                driver.call("create_entities", servers.entity(name))
+            acknowledged = _write({_OURS: ours, _THEIRS: theirs}, seed, calls, pause)
+            ours.finish()
+            theirs.close_stdin()
+        missing = _missing(memory, acknowledged)
+        figures.count("writes of ours", len(acknowledged[_OURS]))
+        figures.count(f"of npm {NPM_VERSION}", len(acknowledged[_THEIRS]))
+        percent = 100 * len(missing[_OURS]) / max(len(acknowledged[_OURS]), 1)
+        figures.remark(f"ours that npm overwrote: {len(missing[_OURS])} ({percent:.1f} %)")
+        figures.remark(f"npm's that ours overwrote between check and rename: {len(missing[_THEIRS])}")
+    return figures
+
+
+def _write(drivers: dict[str, Driver], seed: int, calls: int, pause: float) -> dict[str, list[str]]:
+    """Both at once, each call after the answer to the one before."""
+    acknowledged: dict[str, list[str]] = {name: [] for name in drivers}
+
+    def client(name: str, driver: Driver) -> None:
+        chance = random.Random(f"{seed} {name}")
+        for number in range(calls):
+            time.sleep(chance.uniform(0, pause))
+            text = f"{name}{number}"
+            added = {"observations": [{"entityName": name, "contents": [text]}]}
+            if servers.is_stored(driver.answer(driver.start_call("add_observations", added))):
+                acknowledged[name].append(text)
+
+    threads = [threading.Thread(target=client, args=pair) for pair in drivers.items()]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return acknowledged
+
+
+def _missing(memory: Path, acknowledged: dict[str, list[str]]) -> dict[str, list[str]]:
+    entities = Graph.of(shapes.read(memory.read_bytes())).entities
+    there = {name: set(entities[name].observations()) if name in entities else set() for name in acknowledged}
+    return {name: [text for text in texts if text not in there[name]] for name, texts in acknowledged.items()}
