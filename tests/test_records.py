@@ -172,6 +172,37 @@ def test_any_other_record_is_served_with_the_declared_keys_alone(text: str) -> N
     assert line.served() == b'{"name":"Ann","entityType":"p","observations":["x"]}'
 
 
+@pytest.mark.parametrize(
+    ("text", "served"),
+    [
+        (
+            '{"type":"entity","name":5,"entityType":"p","observations":["x"]}',
+            b'{"name":"5","entityType":"p","observations":["x"]}',
+        ),
+        (
+            '{"type":"entity","name":"Ann","entityType":6,"observations":["x"]}',
+            b'{"name":"Ann","entityType":"6","observations":["x"]}',
+        ),
+        (
+            '{"type":"entity","name":"Ann","entityType":"p","observations":"x"}',
+            b'{"name":"Ann","entityType":"p","observations":["x"]}',
+        ),
+        (
+            '{"type":"entity","name":"Ann","entityType":"p","observations":null}',
+            b'{"name":"Ann","entityType":"p","observations":[]}',
+        ),
+        (
+            '{"type":"entity","name":"Ann","entityType":"p","observations":[1]}',
+            b'{"name":"Ann","entityType":"p","observations":["1"]}',
+        ),
+    ],
+)
+def test_values_of_other_kinds_are_served_as_the_declared_ones(text: str, served: bytes) -> None:
+    line = read(text)
+    assert line is not None
+    assert line.served() == served
+
+
 def test_a_lone_surrogate_leaves_as_the_replacement_character() -> None:
     line = read('{"type":"entity","name":"a\\ud800","entityType":"p\\udfff","observations":["\\udc00x"]}')
     assert isinstance(line, EntityLine)

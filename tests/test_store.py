@@ -15,9 +15,11 @@ from memory_app import changes, disk
 from memory_app.arguments import Addition, NewEntity, RelationKey
 from memory_app.errors import GraphError, StoreError
 from memory_app.graph import Graph
+from memory_app.lock import Lock
 from memory_app.records import new_entity
 from memory_app.store import Saved, Store
 from tests.gating import PATIENCE, GatedOs, in_thread
+from tests.locks import FOREVER
 
 ANN = new_entity("Ann", "t", ()).raw.decode() + "\n"
 BO, CY = ANN.replace("Ann", "Bo"), ANN.replace("Ann", "Cy")
@@ -118,7 +120,7 @@ def test_a_graph_is_loaded_once_until_the_file_changes(memory: Path, store: Stor
 
 
 def test_a_change_is_on_the_disk_when_it_is_answered(memory: Path, store: Store) -> None:
-    assert done(store.submit(create("Ann"))) == (["Ann"], 1)
+    assert done(store.submit(create("Ann"))) == Saved(["Ann"], 1)
     assert memory.read_text() == ANN
     assert beside(memory) == ["memory.jsonl"]
     after = store.peek()
@@ -132,7 +134,7 @@ def test_a_change_that_changes_nothing_takes_no_lock_and_writes_nothing(
     memory.write_text(ANN)
     store.graph()
     gated.calls.clear()
-    assert done(store.submit(create("Ann"))) == ([], 0)
+    assert done(store.submit(create("Ann"))) == Saved([], 0)
     with pytest.raises(GraphError, match="Entity with name Zed not found"):
         done(store.submit(relate("Ann", "Zed")))
     assert {name for name, _ in gated.calls} <= {"stat"}
@@ -234,6 +236,24 @@ def test_when_all_that_wait_for_the_lock_are_cancelled_the_waiting_ends(
     assert memory.read_text() == ANN + CY
 
 
+def test_calls_that_come_and_go_while_the_lock_is_waited_for_are_stored_as_they_are_then(
+    memory: Path, store: Store, gated: GatedOs
+) -> None:
+    memory.write_text(ANN)
+    store.graph()
+    other = Lock(str(memory))
+    other.acquire(FOREVER)
+    seen = gated.gate("open", lambda arguments: str(arguments[0]).endswith(".lock"))
+    first = store.submit(create("Bo"))
+    seen.wait_until_reached()  # it has been applied to the graph by now, but not been taken
+    later = store.submit(create("Cy"))
+    assert first.cancel()
+    seen.open()
+    other.release()
+    assert done(later).value == ["Cy"]
+    assert memory.read_text() == ANN + CY
+
+
 @pytest.mark.parametrize("moment", ["fsync", "write", "stat"])
 def test_what_another_process_stored_before_the_last_check_is_kept(
     memory: Path, store: Store, gated: GatedOs, moment: str
@@ -327,7 +347,7 @@ def test_an_error_after_the_rename_says_that_the_change_is_stored_and_the_store_
     assert isinstance(error, StoreError) and error.stored
     assert "The change is stored" in str(error)
     assert memory.read_text() == ANN + BO
-    assert done(store.submit(create("Bo"))) == ([], 0)
+    assert done(store.submit(create("Bo"))) == Saved([], 0)
     assert store.foreign_changes == 0
 
 
