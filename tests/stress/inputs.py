@@ -70,14 +70,14 @@ def wrong_with_file(data: bytes) -> str:
 
 def _wrong_with_change(graph: Graph, written: bytes) -> str:
     """Changes one thing after the other, and looks at what it was not about."""
-    after, made, _ = changes.create_entities(graph, [NewEntity(_NEW, "t", ["x"])])
+    after, made, _ = changes.create_entities(graph, [NewEntity(_NEW, "t", ("x",))])
     if made and (lost := set(_lines(written)) - set(_lines(_bytes(after)))):
         return f"a new entity loses {lost.pop()[:80]!r}"
     if not graph.entities:
         return ""
     name = next(iter(graph.entities))
     before = graph.entities[name].observations()
-    added, _ = changes.add_observations(graph, [Addition(name, [_NEW])])
+    added, _ = changes.add_observations(graph, [Addition(name, (_NEW,))])
     read = Graph.of(shapes.read(_bytes(added)))
     if _NEW not in before and read.entities[name].observations()[: len(before)] != before and not graph.repeats:
         return "a new observation changes the others"
@@ -86,7 +86,7 @@ def _wrong_with_change(graph: Graph, written: bytes) -> str:
     touched = {line.raw for line in (graph.entities[name], *graph.entities[name].also)}
     if lost := set(_lines(written)) - touched - set(_lines(_bytes(added))):
         return f"a new observation loses {lost.pop()[:80]!r}"
-    back, _, _ = changes.delete_observations(added, [Deletion(name, [_NEW])])
+    back, _, _ = changes.delete_observations(added, [Deletion(name, (_NEW,))])
     if Graph.of(shapes.read(_bytes(back))).entities[name].observations() != [text for text in before if text != _NEW]:
         return "an observation that came and went leaves a trace"
     return ""
