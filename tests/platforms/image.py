@@ -89,8 +89,9 @@ def takes_up_an_older_images_volume(volume: Path) -> None:
     secret.write_text("not ours")
     (volume / "memory-link.jsonl").symlink_to("secret")
     os.link(secret, volume / "memory-second-name.jsonl")
-    answers = start(volume, call("create_entities", entities=[_ENTITY]), call("read_graph"))
-    names = [one["name"] for one in answers[2]["result"]["structuredContent"]["entities"]]
+    start(volume, call("create_entities", entities=[_ENTITY]))
+    answers = start(volume, call("read_graph"))
+    names = [one["name"] for one in answers[1]["result"]["structuredContent"]["entities"]]
     assert names == ["Old", "Ada"], answers
     owners = {path.name: path.lstat().st_uid for path in (volume, *volume.iterdir())}
     assert owners[volume.name] == owners["memory.jsonl"] == 65532, owners
