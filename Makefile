@@ -3,6 +3,7 @@
 
 PYTHON ?= python3
 PYTEST_ARGS ?=
+BENCH_ARGS ?=
 PYTHONS ?=
 BUILD := $(PYTHON) -m build
 HOST := dist/memory-server-host.pyz
@@ -18,7 +19,7 @@ help:
 	@echo 'make pyz             dist/memory-server.pyz for every platform and CPython 3.10 to 3.15'
 	@echo 'make pyz-host        dist/memory-server-host.pyz for this platform'
 	@echo 'make pyz-PLATFORM    dist/memory-server-PLATFORM.pyz; `make pyz-platforms` makes all of them'
-	@echo 'make stress          the long tests: crashes, races, full disks'
+	@echo 'make stress          the long tests: crashes, races, full disks; PARTS="kills files" for some of them'
 	@echo 'make bench           every cost beside the npm server'
 	@echo 'make platforms       the archive on every interpreter, platform and client that can be had here'
 	@echo 'make pins            resolve the requirements anew (needs uv); make startup, make platform-table: see build/'
@@ -48,9 +49,10 @@ pyz-%:
 
 stress: .venv-ready pyz-host
 	@$(PYTEST) -m slow $(PYTEST_ARGS)
+	@MEMORY_SERVER_PYZ=$(CURDIR)/$(HOST) $(VENV) -m tests.stress.run $(PARTS)
 
 bench: .venv-ready pyz-host
-	@MEMORY_SERVER_PYZ=$(CURDIR)/$(HOST) $(VENV) -m tests.bench
+	@MEMORY_SERVER_PYZ=$(CURDIR)/$(HOST) $(VENV) -m tests.bench $(BENCH_ARGS)
 
 platforms: .venv-ready pyz
 	@MEMORY_SERVER_PYZ=$(CURDIR)/dist/memory-server.pyz $(VENV) -m tests.platforms
