@@ -48,7 +48,7 @@ pyz-%:
 	@$(BUILD) $*
 
 stress: .venv-ready pyz-host
-	@$(PYTEST) -m slow $(PYTEST_ARGS)
+	@test -n "$(PARTS)" || $(PYTEST) -m slow $(PYTEST_ARGS)
 	@MEMORY_SERVER_PYZ=$(CURDIR)/$(HOST) $(VENV) -m tests.stress.run $(PARTS)
 
 bench: .venv-ready pyz-host

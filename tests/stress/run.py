@@ -1,0 +1,60 @@
+"""The long proofs: `python -m tests.stress.run [--seed N] [PART ...]`; what `make stress` runs.
+
+Prints the seed, and for each part one line of figures with the number of losses, which has to be 0. The exit status is
+1 if it is not, with the first losses below the line and what to run to see them again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import Final
+
+from tests.faults import crashes, loop
+from tests.stress import checkers, histories, inputs, kills, unlocked, writers
+from tests.stress.figures import Figures
+
+_STARTS: Final = 8  # of the distinct crash states, every so many is also started on
+
+PARTS: Final[dict[str, Callable[[int], Figures]]] = {
+    "faults": lambda seed: loop.run("faults"),
+    "crashes": lambda seed: crashes.run(crashes.LONG_SESSIONS, start_on=lambda number: number % _STARTS == 0),
+    "kills": lambda seed: kills.run(seed, kills=100, calls=80, breaking=40),
+    "writers": lambda seed: writers.run(seed, ours=8, peers=2, calls=400, each_peer=400),
+    "histories": lambda seed: histories.run(range(seed, seed + 400), processes=6, calls=15),
+    "files": lambda seed: inputs.files(seed, 60),
+    "lines": lambda seed: inputs.lines(seed, 60),
+    "unlocked": lambda seed: unlocked.run(seed, 2000),
+    "unlocked-slow": lambda seed: unlocked.run(seed, 400, pause=0.1),
+    "checkers": lambda seed: checkers.run(),
+}
+"""By name, in the order in which they run. Together they take a quarter of an hour on a machine with two cores."""
+
+
+def main(arguments: list[str]) -> int:
+    """Run the parts; the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tests.stress.run", description="Prove that nothing is lost.")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
+    parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(3), "big"))
+    asked = parser.parse_args(arguments)
+    unknown = set(asked.parts) - PARTS.keys()
+    if unknown:
+        parser.error(f"there is no part {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
+    print(f"seed {asked.seed}", flush=True)
+    lost = []
+    for name in asked.parts or PARTS:
+        began = time.monotonic()
+        figures = PARTS[name](asked.seed)
+        print(f"{figures.report()} ({time.monotonic() - began:.0f} s)", flush=True)
+        if figures.losses:
+            lost.append(name)
+    if lost:
+        print(f"to see it again: python -m tests.stress.run --seed {asked.seed} {' '.join(lost)}", flush=True)
+    return 1 if lost else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
