@@ -170,10 +170,15 @@ def _shown(path: str) -> str:
 
 def _introduction(location: Location) -> str:
     """What a person is told who starts the server in a terminal."""
-    program = os.path.abspath(sys.argv[0])
+    import json
+
+    words = [_shown(sys.executable), _shown(os.path.abspath(sys.argv[0]))]
+    server = {"command": words[0], "args": words[1:]}
+    entry = json.dumps({"mcpServers": {"memory": server}}, ensure_ascii=False)
     return f"""version {__version__}, a memory for AI assistants, is running and waits for a client on stdin.
   memory file: {_shown(location.path)} ({location.why})
   A client starts the server itself. Give it this command:
-    {_shown(sys.executable)} {_shown(program)}
-  as in {{"mcpServers": {{"memory": {{"command": "{_shown(sys.executable)}", "args": ["{_shown(program)}"]}}}}}}
-  Stop it here with Ctrl-C. What else it can do: --help"""
+    {" ".join(f'"{word}"' if " " in word else word for word in words)}
+  as in {entry}
+  The command config puts that into a client's configuration; --help lists all commands.
+  Stop it here with Ctrl-C."""

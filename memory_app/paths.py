@@ -72,6 +72,11 @@ def surroundings(environ: Mapping[str, str], program: str, package_folder: str) 
     return Surroundings(environ, sys.platform, _server_folder(environ, program, package_folder), current)
 
 
+def archive(environ: Mapping[str, str], program: str) -> str | None:
+    """The archive that runs, as it was called; None if the program runs otherwise. `program` is sys.argv[0]."""
+    return environ.get(environment.ARCHIVE) or (program if _is_archive(program) else None)
+
+
 def locate(file: str | None, profile: str | None, around: Surroundings) -> Location:
     """The memory file for `--file` and `--profile`. UsageError if what was given cannot be meant."""
     notes = tuple(
@@ -247,10 +252,10 @@ def _noted(location: Location, note: str) -> Location:
 
 def _server_folder(environ: Mapping[str, str], program: str, package_folder: str) -> str | None:
     """The folder of the real archive, or of the package where it runs from its source; None if it was installed."""
-    archive = environ.get(environment.ARCHIVE) or (program if _is_archive(program) else None)
+    called = archive(environ, program)
     try:
-        if archive is not None:
-            return os.path.dirname(os.path.realpath(archive))
+        if called is not None:
+            return os.path.dirname(os.path.realpath(called))
         folder = os.path.realpath(package_folder)
     except OSError:  # relative, and the current folder was removed
         return None

@@ -16,11 +16,13 @@ from typing import Any, Final
 from memory_app import environment
 from memory_app.commands.clients import editing, entry, jsonc, toml
 from memory_app.commands.clients.entry import Found, Start
+from memory_app.commands.clients.link import link
 from memory_app.commands.clients.table import CLIENTS, Client, Machine, places
 from memory_app.commands.frame import program
 from memory_app.commands.terminal import Terminal, output, safe, say, write_json
 from memory_app.errors import UsageError
 from memory_app.expansion import expanded, file_path, shown
+from memory_app.paths import archive
 
 EXAMPLES: Final = (
     ("config", "list the clients, and which of them are here"),
@@ -28,6 +30,7 @@ EXAMPLES: Final = (
     ("config claude-desktop --write --dry-run", "show what --write would change"),
     ("config vscode --write --project", "set up VS Code for the project in this folder"),
     ("config cursor --docker", "print the entry that starts the container image"),
+    ("config vscode --link", "print a link that, opened in a browser, installs it"),
 )
 
 _DOCKER: Final = Start("docker", ("run", "-i", "-v", "claude-memory:/app/dist", "--rm", "mcp/memory"), {})
@@ -38,6 +41,7 @@ def register(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--write", action="store_true", help="put the entry into the client's file")
     parser.add_argument("--dry-run", action="store_true", help="with --write: show the change, make none")
     parser.add_argument("--docker", action="store_true", help="an entry that starts the container image in its place")
+    parser.add_argument("--link", action="store_true", help="a link that installs it, for vscode and cursor")
     parser.add_argument("--project", action="store_true", help="the file of the project in this folder, not the user's")
     parser.add_argument("--name", default="memory", metavar="NAME", help="the server's name there (default: memory)")
     parser.add_argument("--json", action="store_true", help="print one JSON object: the client's file and the entry")
@@ -53,7 +57,9 @@ def run(asked: argparse.Namespace) -> int:
     client = CLIENTS[asked.client]
     path = _project_file(asked.client, client) if asked.project else _user_file(client, machine)
     start = _DOCKER if asked.docker else _start(asked)
-    if asked.write or asked.dry_run:
+    if asked.link:
+        output().line(link(asked.client, asked.name, _entry(client, start)))
+    elif asked.write or asked.dry_run:
         _write(client, path, asked, start)
     elif asked.json:
         write_json(
@@ -66,9 +72,9 @@ def run(asked: argparse.Namespace) -> int:
 
 def this_start(environ: dict[str, str]) -> Start:
     """How this very program is started as a server."""
-    archive = os.environ.get(environment.ARCHIVE) or (sys.argv[0] if sys.argv[0].endswith(".pyz") else None)
-    if archive:
-        return Start(sys.executable, (os.path.abspath(archive),), environ)
+    called = archive(os.environ, sys.argv[0])
+    if called:
+        return Start(sys.executable, (os.path.abspath(called),), environ)
     folder = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     installed = {"site-packages", "dist-packages"} & set(folder.replace("\\", "/").split("/"))
     return Start(sys.executable, ("-m", "memory_app"), environ if installed else {"PYTHONPATH": folder} | environ)
@@ -103,8 +109,11 @@ def _snippet(client: Client, name: str, start: Start) -> str:
 def _print(asked: argparse.Namespace, client: Client, path: str, start: Start) -> None:
     say(f"This belongs into {safe(path)}{'' if os.path.exists(path) else ' (which is not there yet)'}:\n")
     output().line(_snippet(client, asked.name, start))
-    options = "".join(f" --{option}" for option in ("docker", "project") if getattr(asked, option))
-    say(f"\nTo have it put there: {program()} config {asked.client}{options} --write")
+    options = [f"--{option}" for option in ("docker", "project") if getattr(asked, option)]
+    for option, value in (("--name", asked.name), ("--file", asked.file), ("--profile", asked.profile)):
+        if value is not None and value != "memory":
+            options += [option, f'"{safe(value)}"' if " " in value else safe(value)]
+    say(f"\nTo have it put there: {' '.join([program(), 'config', asked.client, *options, '--write'])}")
     say(client.after)
 
 

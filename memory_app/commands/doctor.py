@@ -21,6 +21,7 @@ from memory_app.commands.frame import program
 from memory_app.commands.terminal import Terminal, counted, output, safe, write_json
 from memory_app.commands.trials import Trial, trials
 from memory_app.errors import MemoryServerError, UsageError
+from memory_app.paths import archive
 from memory_app.shapes import reads_as_memory
 
 EXAMPLES: Final = (
@@ -50,7 +51,7 @@ class _Memory(NamedTuple):
 def run(asked: argparse.Namespace) -> int:
     machine = Machine(sys.platform, os.environ)
     memory = _memory(asked)
-    found, unreadable = entries(machine, os.environ.get(environment.ARCHIVE), _current_folder())
+    found, unreadable = entries(machine, archive(os.environ, sys.argv[0]), _current_folder())
     clients = [*_compared(found), *(Trial(f"{path} cannot be read", False, why) for path, why in unreadable)]
     used = os.path.realpath(memory.path) if memory.path else None
     old = [path for path in npm_memories(machine) if os.path.realpath(path) != used]
@@ -84,9 +85,10 @@ def _memory(asked: argparse.Namespace) -> _Memory:
 
 
 def _program() -> list[str]:
-    archive = os.environ.get(environment.ARCHIVE) or os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    called = archive(os.environ, sys.argv[0])
+    place = os.path.abspath(called) if called else os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     lines = [
-        f"memory-server {__version__}, {safe(archive)}",
+        f"memory-server {__version__}, {safe(place)}",
         f"Python {platform.python_version()}, {safe(sys.executable)}",
         f"{platform.platform()}, {platform.machine()}",
     ]

@@ -21,11 +21,11 @@ import traceback
 from collections.abc import Sequence
 from typing import Any, Final, NoReturn, Protocol, cast
 
-from memory_app import environment
 from memory_app.commands import COMMANDS
 from memory_app.commands.terminal import width
 from memory_app.errors import MemoryServerError, UsageError
 from memory_app.expansion import shown
+from memory_app.paths import archive
 
 _WITHOUT_MEMORY: Final = ("merge", "help")
 """They take --file as all do, for scripts that always give it, and have no use for it."""
@@ -113,9 +113,9 @@ def program() -> str:
     called = sys.argv[0]
     python = os.path.basename(sys.orig_argv[0]) if sys.orig_argv else ""
     python = python if python.startswith("py") else "python"
-    archive = called if called.endswith(".pyz") else os.environ.get(environment.ARCHIVE)
-    if archive:
-        return f'{python} "{archive}"' if " " in archive else f"{python} {archive}"
+    given = called if called.endswith(".pyz") else archive(os.environ, called)
+    if given:
+        return f'{python} "{given}"' if " " in given else f"{python} {given}"
     if os.path.basename(called) == "__main__.py":
         return f"{python} -m memory_app"
     return os.path.basename(called) or "memory-server"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, unquote
 
 import pytest
 
@@ -255,3 +258,39 @@ def test_the_written_entry_starts_this_server(home: Path, memory: Path) -> None:
     )
     assert json.loads(done.stdout.splitlines()[0])["result"]["serverInfo"]["name"]
     assert str(memory) in done.stderr.decode()
+
+
+def test_a_link_holds_the_whole_entry(home: Path) -> None:
+    entries = {name: json.loads(config(name, "--json", home=home).out)["entry"] for name in ("vscode", "cursor")}
+    scheme, _, query = config("vscode", "--link", home=home).out.strip().partition("?")
+    assert (scheme, json.loads(unquote(query))) == ("vscode:mcp/install", {"name": "memory", **entries["vscode"]})
+    scheme, _, query = config("cursor", "--link", "--name", "my memory", home=home).out.strip().partition("?")
+    held = parse_qs(query)
+    assert (scheme, held["name"]) == ("cursor://anysphere.cursor-deeplink/mcp/install", ["my memory"])
+    assert json.loads(base64.b64decode(held["config"][0])) == entries["cursor"]
+    refused = config("windsurf", "--link", home=home)
+    assert (refused.status, refused.out) == (2, "")
+    assert "--write" in refused.err
+
+
+def test_the_command_that_is_offered_keeps_the_chosen_memory(home: Path) -> None:
+    offered = config("cursor", "--profile", "work", "--name", "at work", home=home).err
+    assert 'config cursor --name "at work" --profile work --write' in offered
+    assert (
+        f"config cursor --project --file {home}/m.jsonl --write"
+        in config("cursor", "--project", "--file", home / "m.jsonl", home=home).err
+    )
+
+
+def test_an_archive_under_any_name_is_what_clients_are_given(home: Path) -> None:
+    archive = os.environ.get("MEMORY_SERVER_PYZ")
+    if archive is None:
+        pytest.skip("MEMORY_SERVER_PYZ names no archive")
+    renamed = home / "my memory"
+    renamed.write_bytes(Path(archive).read_bytes())
+    for command, part in (("config", f'"args": ["{renamed}"]'), ("doctor", f", {renamed}\n")):
+        done = subprocess.run(
+            [sys.executable, str(renamed), command, *(["cursor"] if command == "config" else [])],
+            capture_output=True, text=True, env=environment(home), cwd=home, timeout=60, check=False,
+        )  # fmt: skip
+        assert part in done.stdout, done
