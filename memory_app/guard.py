@@ -106,7 +106,7 @@ class Guard:
         return None
 
     async def _serve(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
-        body = _Body(receive)
+        body = _Body(receive, answer)
         task = asyncio.ensure_future(_run(self._inner, scope, body.receive, answer.send))
         self._in_flight += 1
         if scope["method"] == "GET":
@@ -118,9 +118,6 @@ class Guard:
                 task.cancel()
                 raise
             await answer.end()
-        except TimeoutError:
-            if not answer.status:
-                await answer.refuse(408, "The body did not arrive in time", {"connection": "close"})
         finally:
             self._in_flight -= 1
             self._streams.discard(task)
@@ -142,10 +139,12 @@ class _Headers:
 
 
 class _Body:
-    """Receives, but not for ever: the whole body has to be there in time."""
+    """Receives, but not for ever: where the whole body is not there in time the request is refused, and for the
+    application the client is gone."""
 
-    def __init__(self, receive: Receive) -> None:
+    def __init__(self, receive: Receive, answer: _Answer) -> None:
         self._receive = receive
+        self._answer = answer
         self._until = asyncio.get_running_loop().time() + BODY_SECONDS
         self._complete = False
 
@@ -155,14 +154,16 @@ class _Body:
         left = self._until - asyncio.get_running_loop().time()
         try:
             message = await asyncio.wait_for(self._receive(), max(left, 0))
-        except asyncio.TimeoutError:  # until 3.11 another class than the one below
-            raise TimeoutError from None
+        except asyncio.TimeoutError:
+            await self._answer.refuse(408, "The body did not arrive in time", {"connection": "close"})
+            message = {"type": "http.disconnect"}
         self._complete = message["type"] != "http.request" or not message.get("more_body", False)
         return message
 
 
 class _Answer:
-    """Sends with the request's id among the headers, and can end an answer that was cut off. `status` 0: none yet."""
+    """Sends with the request's id among the headers, and can end an answer that was cut off. `status` 0: none yet.
+    What comes after the end is dropped."""
 
     def __init__(self, send: Send, request: str) -> None:
         self._send = send
@@ -171,6 +172,8 @@ class _Answer:
         self.status = 0
 
     async def send(self, message: Message) -> None:
+        if self._ended:
+            return
         if message["type"] == "http.response.start":
             self.status = message["status"]
             message["headers"] = [*message.get("headers", ()), (b"x-request-id", self._request.encode())]
@@ -179,6 +182,8 @@ class _Answer:
         await self._send(message)
 
     async def refuse(self, status: int, text: str, more: Mapping[str, str]) -> None:
+        if self.status:
+            return
         error = {"code": _INVALID_REQUEST, "message": text, "data": {"requestId": self._request}}
         await self.whole(status, {"jsonrpc": "2.0", "id": None, "error": error}, more)
 
@@ -192,7 +197,7 @@ class _Answer:
     async def end(self) -> None:
         if not self.status:
             await self.refuse(503, "The server is stopping", {"retry-after": "1"})
-        elif not self._ended:
+        else:
             await self.send({"type": "http.response.body", "body": b"", "more_body": False})
 
 

@@ -15,7 +15,7 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parents[2]
 PATIENCE: Final = 30.0  # seconds; a busy machine starts a server in two
 TOKEN: Final = "a-token-that-is-only-for-tests-0123456789"
-_SOURCE: Final = (sys.executable, "-m", "memory_app")
+SOURCE: Final = (sys.executable, "-m", "memory_app")
 
 
 class Serving:
@@ -70,7 +70,7 @@ class Serving:
 
 @contextlib.contextmanager
 def serving(
-    folder: Path, *options: str, env: Mapping[str, str] | None = None, program: Sequence[str | Path] = _SOURCE
+    folder: Path, *options: str, env: Mapping[str, str] | None = None, program: Sequence[str | Path] = SOURCE
 ) -> Iterator[Serving]:
     """`serve --http 0` with these options, on `memory.jsonl` in the folder."""
     memory = folder / "memory.jsonl"
