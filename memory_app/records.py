@@ -259,7 +259,7 @@ def _guess(value: dict[str, Any]) -> str | None:
 def _is_plain(value: dict[str, Any], raw: bytes) -> bool:
     if not raw.startswith(_ENTITY_START) or list(value) != _ENTITY_KEYS or type(value["entityType"]) is not str:
         return False
-    if b"\r" in raw:  # white space in JSON, but the end of a line to some clients
+    if b"\r" in raw or b"\t" in raw:  # white space here; an answer repeats it in a JSON string, which cannot hold it
         return False
     items = value["observations"]
     if type(items) is not list or type(value["name"]) is not str:

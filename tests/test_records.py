@@ -162,6 +162,7 @@ def test_a_plain_record_is_served_by_its_own_bytes() -> None:
         '{"type":"entity","name":"Ann","observations":["x"],"entityType":"p"}',
         '{"type":"entity","name":"Ann","entityType":"p","observations":[{"text":"x"}]}',
         '{"type":"entity","name":"Ann",\r"entityType":"p","observations":["x"]}',
+        '{"type":"entity","name":"Ann",\t"entityType":"p","observations":["x"]}',
         '{"type": "entity", "name": "Ann", "entityType": "p", "observations": ["x"]}',
         '{"type":"entity","name":"Ann","entityType":"p","observations":["x",null]}',
     ],
