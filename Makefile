@@ -10,7 +10,7 @@ HOST := dist/memory-server-host.pyz
 VENV := .venv/bin/python
 PYTEST := MEMORY_SERVER_PYZ=$(CURDIR)/$(HOST) $(VENV) -m pytest
 
-.PHONY: help run test check pyz pyz-host pyz-platforms stress bench platforms pins startup platform-table clean
+.PHONY: help run test check pyz pyz-host pyz-platforms mcpb stress bench platforms pins startup platform-table clean
 
 help:
 	@echo 'make run             serve on stdio: dist/memory-server.pyz, made for this platform unless it is there'
@@ -19,6 +19,7 @@ help:
 	@echo 'make pyz             dist/memory-server.pyz for every platform and CPython 3.10 to 3.15'
 	@echo 'make pyz-host        dist/memory-server-host.pyz for this platform'
 	@echo 'make pyz-PLATFORM    dist/memory-server-PLATFORM.pyz; `make pyz-platforms` makes all of them'
+	@echo 'make mcpb            dist/memory-server.mcpb, a bundle for Claude Desktop, from dist/memory-server.pyz'
 	@echo 'make stress          the long tests: crashes, races, full disks; PARTS="kills files" for some of them'
 	@echo 'make bench           every cost beside the npm server'
 	@echo 'make platforms       the archive on every interpreter, platform and client that can be had here'
@@ -43,6 +44,9 @@ pyz-host:
 
 pyz-platforms:
 	@$(BUILD) platforms
+
+mcpb:
+	@$(BUILD) mcpb
 
 pyz-%:
 	@$(BUILD) $*

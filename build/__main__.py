@@ -20,6 +20,7 @@ from build import inputs, platforms, tools
 
 DIST: Final = inputs.ROOT / "dist"
 SERVED: Final = DIST / "memory-server.pyz"
+BUNDLE: Final = DIST / "memory-server.mcpb"
 HOST: Final = DIST / "memory-server-host.pyz"
 USAGE: Final = """usage: python -m build COMMAND
   run [ARGUMENT...]  serve dist/memory-server.pyz, made for this platform unless it is there and up to date
@@ -27,6 +28,7 @@ USAGE: Final = """usage: python -m build COMMAND
   host               make dist/memory-server-host.pyz for this platform
   PLATFORM           make dist/memory-server-PLATFORM.pyz; one of: {}
   platforms          make all of those
+  mcpb               make dist/memory-server.mcpb, a bundle for Claude Desktop
   venv               make .venv, with everything that the checks need"""
 
 
@@ -86,6 +88,14 @@ def main(arguments: list[str]) -> int:
         with _alone():
             wanted = [f"requirements{name}.txt" for name in ("", "-build", "-test")]
             tools.prepare(inputs.ROOT / ".venv", wanted, say)
+        return 0
+    if command == "mcpb":
+        from build import bundle  # reads the program's tools, which no other build needs
+
+        make("all", SERVED)
+        bundle.make(SERVED, BUNDLE)
+        bundle.validate(BUNDLE, say)
+        print(f"{hashlib.sha256(BUNDLE.read_bytes()).hexdigest()}  dist/{BUNDLE.name}")
         return 0
     if command == "pyz":
         wanted_archives = [("all", SERVED)]
