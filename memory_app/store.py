@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import re
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -31,6 +32,8 @@ T = TypeVar("T")
 LOCK_WAIT: Final = 60.0
 # Lines from which on the interpreter's cyclic collector is told to leave the loaded graph alone.
 _LARGE: Final = 2000
+# Where the lines of a notice stand, which changes with every save above them: no reason to tell it again.
+_PLACES: Final = re.compile(r"(?<=^line )\d+|\(.*?\)")
 _STOPPING: Final = "The memory server is stopping; this change was not stored. Send it again to a new server."
 
 
@@ -146,8 +149,9 @@ class Store:
                 self.foreign_changes += snapshot.graph is not before.graph
                 self._outdated.append(before)
         for notice in snapshot.notices:
-            if notice not in self._reported:
-                self._reported.add(notice)
+            what = _PLACES.sub("", notice)
+            if what not in self._reported:
+                self._reported.add(what)
                 self._report(f"{self.path}: {notice}")
         return snapshot
 

@@ -383,6 +383,21 @@ def test_what_was_tolerated_is_reported_once(memory: Path, store: Store) -> None
     ]
 
 
+def test_lines_that_moved_are_not_reported_again_and_further_ones_are(memory: Path, store: Store) -> None:
+    for lines in (
+        ["secret\n", ANN],
+        [ANN, BO, "secret\n"],
+        ["secret\n", ANN, BO, "secret\n"],
+        ["\n", "secret\n", ANN, "?\n"],
+    ):
+        memory.write_text("".join(lines))
+        store.graph()
+    assert store.reports == [  # type: ignore[attr-defined]
+        f"{memory}: line 1 is no record that can be read; it is kept as it is",
+        f"{memory}: 2 lines (1, 4): each is no record that can be read; it is kept as it is",
+    ]
+
+
 def test_a_lock_that_is_not_had_in_time_is_an_error_that_stored_nothing(
     memory: Path, stores: Callable[..., Store], gated: GatedOs
 ) -> None:
