@@ -44,13 +44,16 @@ LARGEST_FILE: Final = 2 << 30
 # How often a file that changes while it is read is read again before that is told; each time costs one whole read.
 _READ_TRIES: Final = 20
 
+_NO_RIGHT: Final = (
+    "Give this user the right to read it and to write to its folder, or choose another with MEMORY_FILE_PATH."
+)
 _NEXT_STEP: Final = {
     errno.ENOSPC: "Free some space on that disk, then try again.",
     errno.EDQUOT: "Free some space or raise the quota, then try again.",
     errno.EFBIG: "The file may not grow that large here: raise the limit, then try again.",
     errno.EROFS: "The file system is read-only: choose another place with MEMORY_FILE_PATH.",
-    errno.EACCES: "Give this user the right to write to its folder, or choose another place with MEMORY_FILE_PATH.",
-    errno.EPERM: "Give this user the right to write to its folder, or choose another place with MEMORY_FILE_PATH.",
+    errno.EACCES: _NO_RIGHT,
+    errno.EPERM: _NO_RIGHT,
     errno.EBUSY: "A single file that is mounted by itself cannot be replaced: mount its folder instead.",
     errno.EXDEV: "A single file that is mounted by itself cannot be replaced: mount its folder instead.",
     errno.EISDIR: "It is a folder: name a file in it with MEMORY_FILE_PATH.",
@@ -313,7 +316,7 @@ class MemoryFile:
 
     def _failure(self, what: str, error: OSError) -> StoreError:
         reason = error.strerror or str(error)
-        step = _NEXT_STEP.get(error.errno or 0, "Check that disk and folder, then try again.")
+        step = _NEXT_STEP.get(error.errno or 0, "Check that disk, or choose another file with MEMORY_FILE_PATH.")
         return StoreError(f"{self.path} {what}: {reason}. {step}")
 
 

@@ -121,7 +121,15 @@ def test_a_folder_in_its_place_is_named(memory: Path) -> None:
 @POSIX
 def test_a_fifo_in_its_place_is_refused_without_waiting(memory: Path) -> None:
     os.mkfifo(memory)
-    assert "not a regular file" in refusal(lambda: MemoryFile(str(memory)).read(None))
+    text = refusal(lambda: MemoryFile(str(memory)).read(None))
+    assert "not a regular file" in text and "choose another file with MEMORY_FILE_PATH" in text
+
+
+def test_a_file_that_this_user_may_not_read_is_named_with_what_to_do(memory: Path, gated: GatedOs) -> None:
+    memory.write_text(ANN)
+    gated.fail("open", PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
+    text = refusal(lambda: MemoryFile(str(memory)).read(None))
+    assert f"{memory} could not be read; nothing was changed" in text and "Give this user the right to read it" in text
 
 
 def test_a_file_that_is_too_large_is_refused_unread(
