@@ -13,9 +13,9 @@ _IN_MEMORY: Final = "/dev/shm"
 
 
 @contextmanager
-def folder() -> Iterator[Path]:
-    """An empty folder, gone at the end of the block."""
-    where = _IN_MEMORY if os.access(_IN_MEMORY, os.W_OK) else None
+def folder(*, on_disk: bool = False) -> Iterator[Path]:
+    """An empty folder, gone at the end of the block. `on_disk`: where a disk's file system gives numbers out again."""
+    where = _IN_MEMORY if os.access(_IN_MEMORY, os.W_OK) and not on_disk else None
     with tempfile.TemporaryDirectory(dir=where) as name:
         yield Path(os.path.realpath(name))
 

@@ -33,7 +33,7 @@ _KINDS: Final = (
 def run(seeds: Iterable[int], *, processes: int, calls: int, command: list[str] | None = None) -> Figures:
     """For each seed one history, of `calls` calls by each of the servers; these live through all of them."""
     figures = Figures("histories")
-    with folder() as inside:
+    with folder(on_disk=True) as inside:
         drivers = servers.started_together(inside / "memory.jsonl", processes, command)
         try:
             for seed in seeds:

@@ -161,7 +161,7 @@ def _set_back(path: Path) -> None:
 
 def at_random(figures: Figures, seed: int, kills: int, command: list[str] | None = None) -> None:
     """Kill after a random number of answers and a random moment more. `command` starts another program to be killed."""
-    with folder() as inside:
+    with folder(on_disk=True) as inside:
         loop = Loop(inside, figures, seed, command)
         for number in range(kills):
             how = f"seed {seed}, kill {number}"
@@ -184,7 +184,7 @@ def at_system_calls(figures: Figures, seed: int, numbers: Sequence[int], *, brok
     if why_not:
         figures.remark(f"no kills at system calls: {why_not}")
         return
-    with folder() as inside:
+    with folder(on_disk=True) as inside:
         loop = Loop(inside, figures, seed)
         for number in numbers:
             how = f"seed {seed}, system call {number}{', breaking a lock' if broken_lock else ''}"

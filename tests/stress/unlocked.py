@@ -35,7 +35,7 @@ def run(seed: int, calls: int, pause: float = 0.0) -> Figures:
     except (SystemExit, OSError) as error:
         figures.skipped = f"the npm server cannot be had: {error}"
         return figures
-    with folder() as inside:
+    with folder(on_disk=True) as inside:
         memory = inside / "memory.jsonl"
         ours = servers.started(memory)
         theirs = servers.started(memory, list(peer.command))

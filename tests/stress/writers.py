@@ -32,7 +32,7 @@ def run(seed: int, *, ours: int, peers: int, calls: int, each_peer: int, command
     if node is None and peers:
         figures.remark("no writers for Node: there is no node")
         peers = 0
-    with folder() as inside:
+    with folder(on_disk=True) as inside:
         memory = inside / "memory.jsonl"
         drivers = servers.started_together(memory, ours, command)
         drivers[0].call("create_entities", servers.entity(_SHARED))
