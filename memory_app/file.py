@@ -269,11 +269,17 @@ class MemoryFile:
         if self._swept:
             return
         with contextlib.suppress(OSError):
-            for path in self._beside(target, _TEMPORARY):
-                status = disk.lstat(path)
-                if stat.S_ISREG(status.st_mode) and self._now() - status.st_mtime > _TEMPORARY_AGE:
-                    disk.remove(path)
+            # The lock's own stand beside the path as configured, which may be a link that leads elsewhere.
+            for place in dict.fromkeys((target, os.path.abspath(self.path))):
+                for path in self._beside(place, _TEMPORARY):
+                    self._remove_if_old(path)
             self._swept = True
+
+    def _remove_if_old(self, path: str) -> None:
+        with contextlib.suppress(OSError):  # one that stays does not keep the others
+            status = disk.lstat(path)
+            if stat.S_ISREG(status.st_mode) and self._now() - status.st_mtime > _TEMPORARY_AGE:
+                disk.remove(path)
 
     def _own_signature(self, fd: int, written: Signature) -> Signature | None:
         """The new file's signature: the rename changed its ctime and nothing else, or the file is not as we wrote it.

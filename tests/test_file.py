@@ -462,6 +462,23 @@ def test_old_temporary_files_of_our_pattern_are_removed_once(memory: Path) -> No
     assert later.exists()
 
 
+def test_an_old_temporary_file_that_cannot_be_removed_does_not_keep_the_others(memory: Path, gated: GatedOs) -> None:
+    for number in range(3):
+        temporary(memory, number, 601)
+    gated.fail("unlink", PermissionError(errno.EPERM, os.strerror(errno.EPERM)))
+    save(MemoryFile(str(memory)))
+    assert len(beside(memory)) == 2
+
+
+@POSIX
+def test_what_a_crash_left_beside_a_link_is_removed_too(memory: Path) -> None:
+    memory.symlink_to(memory.parent / "real" / "graph.jsonl")
+    (memory.parent / "real").mkdir()
+    old = [temporary(memory, 1, 601), temporary(memory.parent / "real" / "graph.jsonl", 2, 601)]
+    save(MemoryFile(str(memory)))
+    assert not any(path.exists() for path in old)
+
+
 def test_a_temporary_file_that_could_not_be_removed_goes_with_the_next_save(memory: Path, gated: GatedOs) -> None:
     one = MemoryFile(str(memory))
     gated.fail("replace", OSError(errno.EIO, "input/output error"))
