@@ -139,12 +139,12 @@ def _token(path: str | None, environ: Mapping[str, str]) -> str | None:
             fd = disk.open_regular(path)
             try:
                 token = disk.read_all(fd).decode("utf-8", "replace").strip()
-                mode = os.fstat(fd).st_mode
+                facts = os.fstat(fd)
             finally:
                 disk.close(fd)
         except OSError as error:
             raise UsageError(f"The token file {path} cannot be read: {error.strerror}.") from None
-        if not disk.WINDOWS and mode & 0o077:
+        if not disk.WINDOWS and facts.st_mode & _open_to_others(facts.st_uid):
             raise UsageError(f"The token file {path} can be read by other users: make it private with chmod 600.")
     if len(token) < _SHORTEST_TOKEN or not _TOKEN.fullmatch(token):
         raise UsageError(
@@ -152,3 +152,9 @@ def _token(path: str | None, environ: Mapping[str, str]) -> str | None:
             "Make one with: serve --new-token."
         )
     return token
+
+
+def _open_to_others(owner: int) -> int:
+    """The bits of a mode that a token file must not have. A group may read what another user made for us, as root does:
+    systemd hands credentials over so."""
+    return 0o077 if owner == os.geteuid() else 0o007

@@ -16,9 +16,11 @@ import os
 import signal
 import socket
 from collections.abc import Callable, Hashable, Iterator
-from typing import Final
+from typing import Any, Final
 
 import uvicorn
+from mcp.server.streamable_http import StreamableHTTPServerTransport
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
 from memory_app.access import Access, Address
@@ -54,13 +56,15 @@ async def _serve(path: str, report: Notices, access: Access, listening: socket.s
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(lambda _, context: report(f"{type(context.get('exception')).__name__} in a task"))
     service = Service(Store(path, report), read_only=access.read_only)
-    application = build_server(service, report, _Connections(service)).streamable_http_app(
+    mcp_server = build_server(service, report, _Connections(service))
+    application = mcp_server.streamable_http_app(
         streamable_http_path=PATH,
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the guard does it
         max_request_body_size=_LARGEST_BODY,
         max_sessions=_MOST_SESSIONS,
         session_idle_timeout=_IDLE_SECONDS,
     )
+    _answer_sessions_with_json(mcp_server.session_manager)
     guard = Guard(application, access, report if access.log else None)
     config = Config(
         guard,
@@ -89,6 +93,21 @@ async def _serve(path: str, report: Notices, access: Access, listening: socket.s
     finally:
         clean = await service.close()
     return clean
+
+
+def _answer_sessions_with_json(manager: StreamableHTTPSessionManager) -> None:
+    """Answer the 2025 era's requests with JSON instead of a stream of one event, of which clients take only so much:
+    the SDK's own a mebibyte, less than a graph may be. The SDK has one switch for both eras; in the 2026 era it would
+    also take the cancelling of a call away."""
+    admit = manager._admit_session
+
+    def admitted(requestor: Any) -> StreamableHTTPServerTransport | None:
+        transport = admit(requestor)
+        if transport is not None:
+            transport.is_json_response_enabled = True
+        return transport
+
+    manager._admit_session = admitted  # type: ignore[method-assign]
 
 
 def _listen(address: Address) -> socket.socket:

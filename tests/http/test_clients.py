@@ -98,6 +98,22 @@ def test_the_client_of_2025_hears_of_changes_of_another_client(plain: Serving) -
 
 
 @MODES
+def test_a_graph_of_some_megabytes_comes_whole(tmp_path: Path, mode: Mode) -> None:
+    """The client takes no event of a stream that is larger than a mebibyte."""
+    fact = "x" * (3 << 20)
+    line = {"type": "entity", "name": "Ann", "entityType": "person", "observations": [fact]}
+    (tmp_path / "memory.jsonl").write_text(json.dumps(line) + "\n")
+
+    async def work(url: str) -> None:
+        async with Client(url, mode=mode) as client:
+            graph = (await client.call_tool("read_graph", {})).structured_content
+            assert graph is not None and graph["entities"][0]["observations"] == [fact]
+
+    with serving(tmp_path) as server:
+        asyncio.run(work(server.url))
+
+
+@MODES
 def test_a_read_only_server_offers_the_three_reads_alone(tmp_path: Path, mode: Mode) -> None:
     line = '{"type":"entity","name":"Ann","entityType":"person","observations":[]}\n'
     (tmp_path / "memory.jsonl").write_text(line)
