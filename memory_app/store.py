@@ -34,6 +34,10 @@ LOCK_WAIT: Final = 60.0
 _LARGE: Final = 2000
 # Where the lines of a notice stand, which changes with every save above them: no reason to tell it again.
 _PLACES: Final = re.compile(r"(?<=^line )\d+|\(.*?\)")
+_NO_THREAD: Final = (
+    "The system gives the memory server no thread to write with (too little memory, or a limit on processes); "
+    "nothing was changed. Try again later, or raise the limit."
+)
 _STOPPING: Final = "The memory server is stopping; this change was not stored. Send it again to a new server."
 
 
@@ -106,10 +110,12 @@ class Store:
             if self._stop_at is not None:
                 call.future.set_exception(StoreError(_STOPPING))
                 return call.future
+            try:
+                self._start_writer()
+            except RuntimeError:
+                call.future.set_exception(StoreError(_NO_THREAD))
+                return call.future
             self._calls.append(call)
-            if self._writer is None:
-                self._writer = threading.Thread(target=self._write, name="memory-writer", daemon=True)
-                self._writer.start()
             self._arrived.notify()
         return call.future
 
@@ -154,6 +160,13 @@ class Store:
                 self._reported.add(what)
                 self._report(f"{self.path}: {notice}")
         return snapshot
+
+    def _start_writer(self) -> None:
+        """RuntimeError if the system gives this process no further thread; the next change tries again."""
+        if self._writer is None:
+            writer = threading.Thread(target=self._write, name="memory-writer", daemon=True)
+            writer.start()
+            self._writer = writer
 
     def _write(self) -> None:
         while True:
@@ -303,6 +316,8 @@ def _refuse(calls: Sequence[_Call], error: MemoryServerError) -> None:
 
 
 def _as_store_error(error: BaseException, path: str, *, stored: bool) -> MemoryServerError:
+    if isinstance(error, LockAbandoned):  # of calls that were taken: nothing but the stop ends their waiting
+        return StoreError(_STOPPING)
     if isinstance(error, MemoryServerError):
         return error
     reason = "there is not enough memory" if isinstance(error, MemoryError) else type(error).__name__

@@ -298,6 +298,21 @@ def test_a_lock_that_was_lost_is_taken_again_and_the_change_redone(memory: Path,
     assert beside(memory) == ["memory.jsonl"]
 
 
+def test_a_stop_while_a_lost_lock_is_waited_for_is_told_as_such(memory: Path, store: Store, gated: GatedOs) -> None:
+    lock = memory.with_name("memory.jsonl.lock")
+
+    def steal() -> None:
+        lock.unlink()
+        lock.write_text('{"pid":1,"hostname":"another","token":""}')
+        closing.start()
+
+    closing = threading.Thread(target=store.close, args=(0,))
+    gated.before("fsync", steal, in_thread("memory-writer"))
+    assert "is stopping; this change was not stored" in str(error_of(store.submit(create("Ann"))))
+    closing.join(PATIENCE)
+    assert beside(memory) == [lock.name]
+
+
 def test_changes_by_others_are_counted_and_own_saves_are_not(memory: Path, store: Store) -> None:
     memory.write_text(ANN)
     store.graph()
@@ -422,6 +437,20 @@ def test_a_missing_folder_is_made_by_the_first_write_and_by_no_read(tmp_path: Pa
     done(store.submit(create("Ann")))
     assert memory.read_text() == ANN
     store.close(0)
+
+
+def test_where_no_thread_can_be_started_a_change_fails_at_once_and_a_later_one_is_stored(
+    memory: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        refused = error_of(store.submit(create("Ann")))
+        assert isinstance(refused, StoreError) and not refused.stored and "no thread" in str(refused)
+    assert done(store.submit(create("Bo"))).value == ["Bo"]
+    assert memory.read_text() == BO
 
 
 def test_close_finishes_a_started_save_and_refuses_what_comes_later(memory: Path, store: Store, gated: GatedOs) -> None:
