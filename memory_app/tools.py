@@ -235,6 +235,7 @@ def _limited(json: bytes) -> bytes:
     if len(json) > LARGEST_ANSWER:
         raise GraphError(
             f"The answer would be {len(json) >> 20} MiB of JSON; at most {LARGEST_ANSWER >> 20} MiB are sent. "
-            'Ask for less: give "limit" and "offset", or "namesOnly", or search_nodes with a narrower query.'
+            'Ask for less: give "limit" and "offset", or "namesOnly", to read_graph or search_nodes; '
+            "give fewer names to open_nodes."
         )
     return json
