@@ -24,12 +24,10 @@ from typing import Any, Final, Generic, TypeVar
 from memory_app.errors import GraphError, MemoryServerError, StoreError
 from memory_app.file import MemoryFile, Snapshot
 from memory_app.graph import Graph
-from memory_app.lock import Lock, LockAbandoned
+from memory_app.lock import WAIT, Lock, LockAbandoned
 
 T = TypeVar("T")
 
-# Seconds that a change waits for the lock, from its arrival; the contract of all programs that share the lock.
-LOCK_WAIT: Final = 60.0
 # Lines from which on the interpreter's cyclic collector is told to leave the loaded graph alone.
 _LARGE: Final = 2000
 # Where the lines of a notice stand, which changes with every save above them: no reason to tell it again.
@@ -64,7 +62,7 @@ class _Call:
 class Store:
     """The memory in the file at `path`. `report` gets each thing that was tolerated in the file, once, as one line."""
 
-    def __init__(self, path: str, report: Callable[[str], None], *, lock_wait: float = LOCK_WAIT) -> None:
+    def __init__(self, path: str, report: Callable[[str], None], *, lock_wait: float = WAIT) -> None:
         self.path = path
         self.on_save: Callable[[int], None] | None = None  # in the writer's thread, before the answers of that save
         self.foreign_changes = 0  # changes of the graph by other processes, as far as they were noticed
