@@ -77,6 +77,10 @@ class Blocks(Generic[L]):
         for block in self.blocks:
             yield from block.lines
 
+    def lines(self, first: int, last: int) -> list[L]:
+        """The lines of the blocks from `first` to before `last`."""
+        return [line for block in self.blocks[first:last] for line in block.lines]
+
     def joined(self) -> Iterator[bytes]:
         """All lines as they stand in the file, block by block."""
         return (block.joined() for block in self.blocks)

@@ -1,9 +1,9 @@
 """The next snapshot of a file that somebody else changed, at the cost of what changed.
 
-Another process's save leaves all lines but a few as they were. The lines before the first and after the last difference
-are taken over unseen; only what lies between is looked at, and only lines that are new are parsed. Where the difference
-is of another kind (lines of both sorts moved, names on several lines, unknown lines, records of other shapes) the whole
-file is read again, lines that were known without being parsed.
+Another process's save leaves all lines but a few as they were. The blocks before the first and after the last
+difference are compared as a whole; only the lines between are looked at, and only those that are new are parsed. Where
+the difference is of another kind (lines of both sorts moved, names on several lines, unknown lines, records of other
+shapes) the whole file is read again, lines that were known without being parsed.
 
 No I/O.
 """
@@ -30,21 +30,15 @@ def reload(old: Graph, data: bytes) -> tuple[Graph, shapes.Contents | None]:
 
     NotAMemory where the file has become something else.
     """
-    raws = data.split(b"\n")
-    if not raws[-1]:
-        raws.pop()
-    known = _raws(old)
-    if raws == known and not _is_bare(old):
-        return old, None
     try:
-        return _patched(old, known, raws), None
+        return _patched(old, data), None
     except _Elsewise:
         lines: dict[bytes, Line] = {line.raw: line for line in old.entity_lines}
         lines.update((line.raw, line) for line in old.relation_lines)
         contents = shapes.read(data, lines)
         graph = Graph.of(contents)
         # Whether only the white space around the records is another.
-        same = not contents.foreign and _raws(graph) == known and graph.head == old.head
+        same = not contents.foreign and graph.head == old.head and _raws(graph) == _raws(old)
         return old if same else graph, contents
 
 
@@ -59,19 +53,29 @@ def _is_bare(graph: Graph) -> bool:
     return bool(graph.head or graph.tail) and not graph.entity_lines.size + graph.relation_lines.size
 
 
-def _patched(old: Graph, known: list[bytes], raws: list[bytes]) -> Graph:
-    if old.repeats or _is_bare(old):
+def _patched(old: Graph, data: bytes) -> Graph:
+    if _is_bare(old):
         raise _Elsewise
+    if data and not data.endswith(b"\n"):
+        data += b"\n"
+    first, last, middle = _difference(old, data)
+    if first == last and not middle:
+        return old
+    if old.repeats:
+        raise _Elsewise
+    count = len(old.entity_lines.blocks)
+    entities = old.entity_lines.lines(first, last)
+    relations = old.relation_lines.lines(max(first - count, 0), max(last - count, 0))
+    known = [line.raw for line in entities] + [line.raw for line in relations]
+    raws = middle.split(b"\n")[:-1]
     start = _common(known, raws)
     end = _common_end(known, raws, min(len(known), len(raws)) - start)
-    first_entity = len(old.head)
-    first_relation = first_entity + old.entity_lines.size
-    last = first_relation + old.relation_lines.size
     old_end = len(known) - end
-    if start < first_entity or old_end > last:
-        raise _Elsewise
-    entities = list(old.entity_lines)[max(start - first_entity, 0) : max(old_end - first_entity, 0)]
-    relations = list(old.relation_lines)[max(start - first_relation, 0) : max(old_end - first_relation, 0)]
+    split = len(entities)
+    reaches_relations = old_end >= split and not any(block.lines for block in old.entity_lines.blocks[last:])
+    reaches_end = not end and not any(block.lines for block in old.relation_lines.blocks[max(last - count, 0) :])
+    entities = entities[start:old_end]
+    relations = relations[max(start - split, 0) : max(old_end - split, 0)]
     parsed: dict[bytes, Line] = {line.raw: line for line in entities}
     parsed.update((line.raw, line) for line in relations)
     fresh = [parsed.get(raw) or _only_record(raw) for raw in raws[start : len(raws) - end]]
@@ -80,18 +84,41 @@ def _patched(old: Graph, known: list[bytes], raws: list[bytes]) -> Graph:
         _placed(
             entities,
             [line for line in fresh if isinstance(line, EntityLine)],
-            old_end >= first_relation,
+            reaches_relations,
             old.entity_lines.end,
         ),
         _placed(
             relations,
             [line for line in fresh if isinstance(line, RelationLine)],
-            old_end == last,
+            reaches_end,
             old.relation_lines.end,
         ),
         entities,
         relations,
     )
+
+
+def _difference(old: Graph, data: bytes) -> tuple[int, int, bytes]:
+    """Where the bytes differ from the old file: in which of its blocks, entities' first, from and to; by what lines."""
+    head, tail = (b"".join(line + b"\n" for line in kept) for kept in (old.head, old.tail))
+    blocks = [*old.entity_lines.joined(), *old.relation_lines.joined()]
+    start, end = len(head), len(data) - len(tail)
+    if start > end or not (data.startswith(head) and data.endswith(tail) and _is_line_start(data, end)):
+        raise _Elsewise
+    first, last = 0, len(blocks)
+    while first < last and start + len(blocks[first]) <= end and data.startswith(blocks[first], start):
+        start += len(blocks[first])
+        first += 1
+    while first < last:
+        place = end - len(blocks[last - 1])
+        if place < start or not (data.startswith(blocks[last - 1], place) and _is_line_start(data, place)):
+            break
+        last, end = last - 1, place
+    return first, last, data[start:end]
+
+
+def _is_line_start(data: bytes, place: int) -> bool:
+    return place == 0 or data[place - 1 : place] == b"\n"
 
 
 def _only_record(raw: bytes) -> Line:
