@@ -28,6 +28,10 @@ _GRACE: Final = 1.0  # seconds that a call may still wait for the lock once the 
 _CLOSE: Final = 30.0  # seconds for a started save to finish; a disk that needs longer is not coming back
 _LARGE: Final = 1000  # entities: a millisecond or so for each pass over all of them
 _THREADS: Final = 4  # a load, a large answer, a look at the file, one to spare
+_NO_THREAD: Final = (
+    "The system gives the memory server no thread to read with (too little memory, or a limit on processes). "
+    "Try again later, or raise the limit."
+)
 
 
 class Service:
@@ -137,7 +141,10 @@ class Service:
         return saved.value
 
     async def _in_thread(self, work: Callable[[], _T]) -> _T:
-        job = self._threads.submit(work)
+        try:
+            job = self._threads.submit(work)
+        except RuntimeError as error:
+            raise StoreError(_NO_THREAD) from error
         self._jobs.add(job)
         job.add_done_callback(self._jobs.discard)
         return await asyncio.wrap_future(job)

@@ -88,6 +88,7 @@ class Updates:
         self._foreign = 0
         self._watch: asyncio.Task[None] | None = None
         self.closed = asyncio.Event()
+        self.changes = 0  # that were told of so far
 
     def __len__(self) -> int:
         return len(self._subscribers)
@@ -113,7 +114,14 @@ class Updates:
 
     def saved(self) -> None:
         """A save of ours changed the graph."""
+        self.changes += 1
         for subscriber in self._subscribers.values():
+            subscriber.owe()
+
+    def remind(self, key: Hashable) -> None:
+        """Tell this subscriber, if it is one, that something has changed: what it was told may not have arrived."""
+        subscriber = self._subscribers.get(key)
+        if subscriber is not None:
             subscriber.owe()
 
     def noticed(self, foreign_changes: int) -> None:
@@ -141,8 +149,8 @@ class Updates:
     async def _look(self) -> None:
         try:
             self.noticed(await self._check())
-        except StoreError:
-            pass  # whoever calls a tool is told
+        except (StoreError, MemoryError):
+            pass  # whoever calls a tool is told; the next look may succeed
 
     async def _keep_looking(self) -> None:
         while True:

@@ -147,6 +147,28 @@ def test_an_error_of_our_own_is_told_without_a_traceback_or_what_the_memory_hold
         assert "Traceback" not in driver.stderr
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits another process")
+def test_where_the_system_gives_no_thread_calls_fail_at_once_and_later_ones_are_served(
+    archive: Path, tmp_path: Path
+) -> None:
+    import resource
+
+    with serve(archive, tmp_path) as driver:
+        driver.open()
+        status = Path(f"/proc/{driver.process.pid}/status").read_text()
+        size = int(status.split("VmSize:")[1].split()[0]) << 10
+        _, hard = resource.prlimit(driver.process.pid, resource.RLIMIT_AS)
+        resource.prlimit(driver.process.pid, resource.RLIMIT_AS, (size + (1 << 20), hard))  # less than a stack needs
+        for name in ("Ann", "Bo"):
+            refused = driver.call("create_entities", entity(name))
+            assert refused["isError"] is True and "nothing was changed" in refused["content"][0]["text"]
+        assert driver.call("read_graph")["isError"] is True
+        resource.prlimit(driver.process.pid, resource.RLIMIT_AS, (hard, hard))
+        assert driver.call("create_entities", entity("Cy"))["isError"] is False
+        assert names(tmp_path) == ["Cy"]
+        assert driver.finish() == 0
+
+
 def test_what_is_printed_inside_never_reaches_the_client(tmp_path: Path) -> None:
     noisy = """
 from memory_app import tools

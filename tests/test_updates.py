@@ -10,6 +10,7 @@ import pytest
 
 from memory_app import __version__
 from tests.driver import Driver, Era, Message, serve
+from tests.variants import until_exists, variant
 
 URI = "memory://knowledge-graph"
 UPDATED = "notifications/resources/updated"
@@ -132,3 +133,30 @@ def test_only_what_will_be_delivered_is_acknowledged(archive: Path, tmp_path: Pa
             "_meta": {**STAMP, "io.modelcontextprotocol/subscriptionId": listening},
         }
         assert driver.wait() == 0
+
+
+@pytest.mark.parametrize("where", ["concurrent.futures.ThreadPoolExecutor.submit", "memory_app.store.Store.graph"])
+def test_a_look_that_fails_for_want_of_a_thread_or_of_memory_does_not_end_the_looking(
+    tmp_path: Path, where: str
+) -> None:
+    owner, method = where.rsplit(".", 1)
+    failing = f"""
+import os, concurrent.futures, memory_app.store
+from concurrent.futures import ThreadPoolExecutor
+real = {where}
+def failing(self, *arguments):
+    if os.path.exists("fail"):
+        open("failed", "w").close()
+        raise {"RuntimeError" if method == "submit" else "MemoryError"}
+    return real(self, *arguments)
+{owner}.{method} = failing
+"""
+    with variant(tmp_path, failing) as driver:
+        driver.open()
+        driver.subscribe(URI)
+        (tmp_path / "fail").touch()
+        append(tmp_path, "foreign")
+        until_exists(tmp_path / "failed")
+        (tmp_path / "fail").unlink()
+        driver.notification(UPDATED)
+        assert driver.finish() == 0
