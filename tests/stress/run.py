@@ -10,6 +10,7 @@ import argparse
 import os
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from typing import Final
 
@@ -47,7 +48,12 @@ def main(arguments: list[str]) -> int:
     lost = []
     for name in asked.parts or PARTS:
         began = time.monotonic()
-        figures = PARTS[name](asked.seed)
+        try:
+            figures = PARTS[name](asked.seed)
+        except Exception as error:  # noqa: BLE001 (a proof that could not be ended proves nothing, the others still do)
+            traceback.print_exc()
+            figures = Figures(name)
+            figures.lost(f"the proof broke off: {type(error).__name__}: {error}")
         print(f"{figures.report()} ({time.monotonic() - began:.0f} s)", flush=True)
         if figures.losses:
             lost.append(name)
