@@ -7,7 +7,6 @@ links, quotes. Anything else comes out as it is written.
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterator
 from typing import Final
 
@@ -18,6 +17,12 @@ _LINK: Final = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
 _STRONG: Final = re.compile(r"\*\*(.+?)\*\*")
 _EMPHASIS: Final = re.compile(r"(?<![\w*])[*_]([^*_\s](?:[^*_]*[^*_\s])?)[*_](?![\w*])")
 _CODE: Final = re.compile(r"(`[^`]+`)")
+_WIDE: Final = "\u1100-\u115f\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60"
+_PIECE: Final = re.compile(
+    f"\\s+|[{_WIDE}][\uff0c\u3002\u3001\uff1a\uff1b\uff01\uff1f\uff09\u300d\u300f]*|[^\\s{_WIDE}]+"
+)
+"""What a line is made of: space, words, and wide letters; a line may end after each of them, but not before a sign that
+closes something."""
 
 
 def rendered(markdown: str, out: Terminal) -> Iterator[str]:
@@ -63,10 +68,24 @@ def _paragraph(lines: list[str], out: Terminal) -> Iterator[str]:
     else:
         first, rest = "", lines
     text = " ".join(line.strip() for line in rest)
-    wrapped = textwrap.wrap(
-        _bare(text), width(), initial_indent=first, subsequent_indent=" " * len(first), break_on_hyphens=False
-    )
-    yield from (_plain(line, out) for line in wrapped)
+    yield from (_plain(line, out) for line in _wrapped(_bare(text), first, " " * len(first)))
+
+
+def _wrapped(text: str, first: str, later: str) -> Iterator[str]:
+    """The text in lines that fit the terminal, counted in columns; `first` and `later` are what lines begin with."""
+    line, begin, used = first, len(first), columns(first)
+    for piece in _PIECE.findall(text):
+        size = columns(piece)
+        if piece.isspace():
+            if len(line) > begin:
+                line, used = line + " ", used + 1
+            continue
+        if len(line) > begin and used + size > width():
+            yield line.rstrip()
+            line, begin, used = later, len(later), columns(later)
+        line, used = line + piece, used + size
+    if len(line) > begin:
+        yield line.rstrip()
 
 
 def _table(lines: list[str], out: Terminal) -> Iterator[str]:
@@ -87,18 +106,27 @@ def _stacked(rows: list[list[str]], out: Terminal) -> Iterator[str]:
         yield out.styled(_unmarked(row[0]), "bold")
         for title, cell in zip(rows[0][1:], row[1:], strict=False):
             text = f"{_unmarked(title)}: {_unmarked(cell)}" if title else _unmarked(cell)
-            yield from textwrap.wrap(text, width(), initial_indent="  ", subsequent_indent="    ")
+            yield from _wrapped(text if cell else "", "  ", "    ")
 
 
 def _cells(line: str) -> list[str]:
     return re.split(r"(?<!\\)\|", line.strip().strip("|"))
 
 
+def _target(link: re.Match[str]) -> str:
+    """A link as its text, with the topic or the address that it leads to where the text does not say that already."""
+    text, address = link[1], link[2]
+    topic = address.partition("#")[0]
+    if "://" in address:
+        return f"{text} ({address})"
+    return f"{text} (`help {topic[:-3]}`)" if topic.endswith(".md") and topic[:-3] != text else text
+
+
 def _bare(text: str) -> str:
-    """Links as their text, with their address where it leads out of the guide; emphasis without its signs."""
+    """The text with links written out, and emphasis without its signs."""
     pieces = _CODE.split(text)
     for n in range(0, len(pieces), 2):
-        piece = _LINK.sub(lambda link: f"{link[1]} ({link[2]})" if "://" in link[2] else link[1], pieces[n])
+        piece = _LINK.sub(_target, pieces[n])
         pieces[n] = _EMPHASIS.sub(r"\1", _STRONG.sub(r"\1", piece))
     return "".join(pieces)
 

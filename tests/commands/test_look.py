@@ -225,7 +225,8 @@ def test_markdown_becomes_plain_text(monkeypatch: pytest.MonkeyPatch) -> None:
     out = Terminal(Screen(False))  # type: ignore[arg-type]
     assert "\n".join(rendered(PAGE, out)) == (
         "A title\n\n"
-        "A paragraph with strong, `code *x*`, a link and another\n(https://example.org/x) that goes on.\n\n"
+        "A paragraph with strong, `code *x*`, a link (`help other`)\n"
+        "and another (https://example.org/x) that goes on.\n\n"
         "- one item over two lines\n- another\n\n1. first\n\n  a quote\n\n"
         "    code   stays | as it *is*\n\n"
         "name   what\na      the first\nb | c  second\n"
@@ -238,6 +239,20 @@ def test_a_table_too_wide_for_the_terminal_is_stacked(monkeypatch: pytest.Monkey
     assert lines[0] == "a"
     assert lines[1].startswith("  what: word")
     assert max(map(len, lines)) <= 30
+
+
+def test_an_empty_cell_of_a_stacked_table_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "12")
+    page = "| name | what | more |\n|---|---|---|\n| a | | some words |\n"
+    assert list(rendered(page, Terminal(Screen(False)))) == ["a", "  more: some", "    words", ""]  # type: ignore[arg-type]
+
+
+def test_wide_letters_are_wrapped_by_columns_and_signs_stay_with_what_they_close(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "6")
+    lines = list(rendered("- 记忆\uff0c由你 abc d", Terminal(Screen(False))))  # type: ignore[arg-type]
+    assert lines == ["- 记", "  忆\uff0c", "  由你", "  abc", "  d"]
 
 
 def test_progress_is_shown_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
