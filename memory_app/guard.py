@@ -45,12 +45,20 @@ _NO_HEADERS: Final[Mapping[str, str]] = {}
 
 
 class Guard:
-    """`stop` ends open streams and lets in nothing more. `log` is told one line for each request that is over."""
+    """`stop` ends open streams and lets in nothing more. `log` is told one line for each request that is over,
+    `stream_began` the session of a stream of which the head was sent."""
 
-    def __init__(self, inner: Application, access: Access, log: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self,
+        inner: Application,
+        access: Access,
+        log: Callable[[str], None] | None = None,
+        stream_began: Callable[[str], None] | None = None,
+    ) -> None:
         self._inner = inner
         self._access = access
         self._log = log
+        self._stream_began = stream_began
         self._hosts = _LOOPBACK | {host.lower() for host in access.hosts}
         if not access.address.is_loopback:
             self._hosts = self._hosts | {access.address.host.lower()}
@@ -74,13 +82,17 @@ class Guard:
                 self._log(f"{request} {scope['method']} {answer.status} {(time.monotonic() - began) * 1000:.0f} ms")
 
     async def _decide(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
-        refusal = self._refusal(scope, _Headers(scope["headers"]))
+        headers = _Headers(scope["headers"])
+        refusal = self._refusal(scope, headers)
         if refusal is not None:
             status, text, more = refusal
             await answer.refuse(status, text, more)
         elif scope["path"] == HEALTH_PATH:
             await answer.whole(200, {"status": "ok"})
         else:
+            if scope["method"] == "GET" and self._stream_began is not None:
+                began, session = self._stream_began, headers.only("mcp-session-id")
+                answer.on_success = lambda: began(session)
             await self._serve(scope, receive, answer)
 
     def stop(self) -> None:
@@ -163,13 +175,14 @@ class _Body:
 
 class _Answer:
     """Sends with the request's id among the headers, and can end an answer that was cut off. `status` 0: none yet.
-    What comes after the end is dropped."""
+    What comes after the end is dropped. `on_success` is called once the head of status 200 was sent."""
 
     def __init__(self, send: Send, request: str) -> None:
         self._send = send
         self._request = request
         self._ended = False
         self.status = 0
+        self.on_success: Callable[[], None] | None = None
 
     async def send(self, message: Message) -> None:
         if self._ended:
@@ -180,6 +193,8 @@ class _Answer:
         elif not message.get("more_body", False):
             self._ended = True
         await self._send(message)
+        if message["type"] == "http.response.start" and self.status == 200 and self.on_success is not None:
+            self.on_success()
 
     async def refuse(self, status: int, text: str, more: Mapping[str, str]) -> None:
         if self.status:

@@ -56,7 +56,8 @@ async def _serve(path: str, report: Notices, access: Access, listening: socket.s
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(lambda _, context: report(f"{type(context.get('exception')).__name__} in a task"))
     service = Service(Store(path, report), read_only=access.read_only)
-    mcp_server = build_server(service, report, _Connections(service))
+    connections = _Connections(service)
+    mcp_server = build_server(service, report, connections)
     application = mcp_server.streamable_http_app(
         streamable_http_path=PATH,
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the guard does it
@@ -65,7 +66,7 @@ async def _serve(path: str, report: Notices, access: Access, listening: socket.s
         session_idle_timeout=_IDLE_SECONDS,
     )
     _answer_sessions_with_json(mcp_server.session_manager)
-    guard = Guard(application, access, report if access.log else None)
+    guard = Guard(application, access, report if access.log else None, connections.stream_began)
     config = Config(
         guard,
         ws="none",
@@ -127,22 +128,36 @@ def _on_signal(loop: asyncio.AbstractEventLoop, number: int, end: Callable[[], N
 
 
 class _Connections:
-    """Tells clients of the 2025 era apart, and forgets the subscription of each that ends."""
+    """Tells clients of the 2025 era apart, and forgets the subscription of each that ends.
+
+    Such a client hears of changes by a stream that it opens again when it broke (a laptop that slept, a proxy that
+    restarted). What was told meanwhile is lost, so with a new stream it is told once more.
+    """
 
     def __init__(self, service: Service) -> None:
-        self._service = service
-        self._known: set[Hashable] = set()
+        self._updates = service.updates
+        # By session: its connection, and how many changes there were when it subscribed, or when its stream began.
+        self._known: dict[str, tuple[Hashable, int]] = {}
 
     def __call__(self, ctx: Context) -> Hashable:
         connection = ctx.session._connection  # the only handle that lasts as long as the session
-        if connection not in self._known:
-            self._known.add(connection)
-            connection.exit_stack.callback(self._forget, connection)
+        session = str(connection.session_id)
+        if session not in self._known:
+            self._known[session] = connection, self._updates.changes
+            connection.exit_stack.callback(self._forget, session)
         return connection
 
-    def _forget(self, connection: Hashable) -> None:
-        self._known.discard(connection)
-        self._service.updates.unsubscribe(connection)
+    def stream_began(self, session: str) -> None:
+        """The session has a stream again, or for the first time."""
+        if session in self._known:
+            connection, changes = self._known[session]
+            self._known[session] = connection, self._updates.changes
+            if changes != self._updates.changes:
+                self._updates.remind(connection)
+
+    def _forget(self, session: str) -> None:
+        connection, _ = self._known.pop(session)
+        self._updates.unsubscribe(connection)
 
 
 class _Server(uvicorn.Server):

@@ -188,15 +188,32 @@ class Client:
     async def subscribe(self) -> None:
         """From the return on, `updates` counts."""
         if self.era == "2025":
-            self._stream = await opened(self._port, "GET", {**self._headers, "Accept": "text/event-stream"})
-            assert self._stream.status == 200, self._stream.status
+            await self.open_stream()
             await self.request("resources/subscribe", {"uri": URI})
-        else:
-            self._stream = await self._send("subscriptions/listen", {"notifications": {"resourceSubscriptions": [URI]}})
-            async with asyncio_timeout():
-                told = await self._stream.event()
-            assert told is not None and told["method"] == "notifications/subscriptions/acknowledged", told
+            return
+        self._stream = await self._send("subscriptions/listen", {"notifications": {"resourceSubscriptions": [URI]}})
+        async with asyncio_timeout():
+            told = await self._stream.event()
+        assert told is not None and told["method"] == "notifications/subscriptions/acknowledged", told
         self._listening = asyncio.ensure_future(self._listen(self._stream))
+
+    async def open_stream(self) -> None:
+        """2025: open the stream of the session; until the server has noticed the end of the last one it refuses."""
+        async with asyncio_timeout():
+            while True:
+                stream = await opened(self._port, "GET", {**self._headers, "Accept": "text/event-stream"})
+                if stream.status != 409:
+                    break
+                stream.close()
+        assert stream.status == 200, stream.status
+        self._stream = stream
+        self._listening = asyncio.ensure_future(self._listen(stream))
+
+    async def break_stream(self) -> None:
+        """Have the stream end as if the network had."""
+        assert self._stream is not None and self._listening is not None
+        self._listening.cancel()
+        self._stream.close()
 
     async def updated(self, count: int) -> None:
         """Wait until there were so many updates."""

@@ -90,6 +90,26 @@ def test_a_client_that_vanishes_leaves_the_others_as_they_were(plain: Serving, e
     asyncio.run(work())
 
 
+def test_a_stream_that_broke_and_is_opened_again_brings_what_was_missed_once(plain: Serving) -> None:
+    async def work() -> None:
+        async with Client(plain.port, "2025") as client, Client(plain.port) as other:
+            await client.subscribe()
+            await other.call("create_entities", entity("Before the break"))
+            await client.updated(1)
+            await client.break_stream()
+            for number in range(3):
+                await other.call("create_entities", entity(f"In the break {number}"))
+            await client.open_stream()
+            await client.updated(2)
+            await client.break_stream()
+            await client.open_stream()  # nothing was missed
+            await other.call("create_entities", entity("After the break"))
+            await client.updated(3)
+            assert client.updates == 3
+
+    asyncio.run(work())
+
+
 def test_an_unsubscribed_client_hears_nothing_more(plain: Serving) -> None:
     async def work() -> None:
         async with Client(plain.port, "2025") as leaves, Client(plain.port) as stays:
