@@ -280,8 +280,9 @@ class Store:
 
     def _take(self, calls: Sequence[_Call]) -> list[_Call]:
         """Take these calls out of the queue; from here on they can no longer be cancelled. Without those that were."""
+        taken = frozenset(calls)
         with self._arrived:
-            self._calls = [call for call in self._calls if call not in calls]
+            self._calls = [call for call in self._calls if call not in taken]
         return [call for call in calls if call.future.set_running_or_notify_cancel()]
 
     def _fail(self, error: MemoryServerError) -> None:

@@ -17,7 +17,7 @@ from memory_app.errors import GraphError, StoreError
 from memory_app.graph import Graph
 from memory_app.lock import Lock
 from memory_app.records import new_entity
-from memory_app.store import Saved, Store
+from memory_app.store import Saved, Store, _Call
 from tests.gating import PATIENCE, GatedOs, in_thread
 from tests.locks import FOREVER
 
@@ -167,6 +167,25 @@ def test_forty_calls_at_once_share_saves_and_each_has_its_own_outcome(
     assert {done(future).save for future in futures[1:10]} == {2}
     assert len(names(store.graph())) == len(memory.read_text().splitlines()) == 28
     assert store.foreign_changes == 0
+
+
+def test_taking_many_calls_compares_none_with_another(
+    store: Store, gated: GatedOs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared = []
+
+    def equal(one: object, other: object) -> bool:
+        compared.append(other)
+        return one is other
+
+    monkeypatch.setattr(_Call, "__eq__", equal)
+    gate = gated.gate("replace")
+    first = store.submit(create("Ann"))
+    gate.wait_until_reached()
+    waiting = [store.submit(create(f"n{number}")) for number in range(40)]
+    gate.open()
+    assert done(first).save == 1 and {done(future).save for future in waiting} == {2}
+    assert not compared
 
 
 def test_calls_are_applied_in_the_order_of_their_arrival(memory: Path, store: Store, gated: GatedOs) -> None:
