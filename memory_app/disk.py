@@ -3,7 +3,7 @@
 Every such call is made as `os.xxx` through this module's attribute `os` (on macOS also `fcntl.fcntl`), never by an
 imported name, so that a test can put an `os` there that fails, records or waits at any of them. The reads that the
 store and the lock depend on are made here too. Nothing here decides anything: each function is one step of a protocol
-that `store` and `lock` spell out, and each raises the OSError that the platform gave.
+that `file` and `lock` spell out, and each raises the OSError that the platform gave.
 
 | platform | what differs |
 |---|---|

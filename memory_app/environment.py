@@ -1,4 +1,4 @@
-"""The environment variables that choose the memory file: their names, how a value is read, names that look like them.
+"""The environment variables of this program: their names, how a value is read, names that look like them.
 
 Reads no environment itself: it is passed in.
 """

@@ -7,7 +7,7 @@ Owns the record format: `{"type":"entity","name":…,"entityType":…,"observati
 - A repeated key, a non-finite number, and nesting or numbers that the parser refuses make a text unreadable.
 - A lone surrogate keeps its escape in the bytes; in every text that leaves this module it is U+FFFD.
 
-No I/O, no clock, no thread. A line's `order` is its place in the file; lines are never changed once they are made.
+No I/O, no clock, no thread. A line's `order` is its place in the file; lines are never changed once a graph holds them.
 """
 
 from __future__ import annotations
