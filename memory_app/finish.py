@@ -15,11 +15,12 @@ from mcp_types import SERVER_INFO_META_KEY, methods
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic_core import to_json
 
-from memory_app.messages import finished, without_surrogates
+from memory_app.messages import finished
 from memory_app.pipes import Output
 from memory_app.serve import RESOURCE_TYPE, RESOURCE_URI, call_tool, read_resource
 from memory_app.service import Service
 from memory_app.tools import Answer
+from memory_app.values import without_lone_surrogates
 
 _UNREAD: Final = 64 << 20  # bytes: beyond this no answer is made before the client took some of what it asked for
 
@@ -89,4 +90,4 @@ def _text(text: str) -> bytes:
     try:
         return to_json(text)
     except ValueError:  # a lone surrogate
-        return to_json(without_surrogates(text))
+        return to_json(without_lone_surrogates(text))

@@ -27,6 +27,8 @@ from mcp_types import (
 from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 
+from memory_app.values import without_lone_surrogates
+
 LINE_LIMIT: Final = 256 << 20  # bytes: what a tool may answer at most; npm's runtime gives up near 512 MiB
 _MOST_DIGITS: Final = 4000  # Python refuses to convert 4,300 and more
 _FINISHED: Final = "\0finished"  # a key that no result of the protocol has
@@ -110,7 +112,7 @@ def _parse_oddities(line: bytes) -> object:
     try:
         text = line.decode("utf-8", "replace").lstrip("\ufeff")
         value = json.loads(text, parse_constant=_no_constant, parse_int=_int)
-        return json.loads(without_surrogates(json.dumps(value, ensure_ascii=False)))
+        return json.loads(without_lone_surrogates(json.dumps(value, ensure_ascii=False)))
     except RecursionError:
         raise Malformed(PARSE_ERROR, "Parse error: nested too deeply") from None
     except ValueError as error:  # the text of a decode error holds positions, nothing of the line
@@ -125,11 +127,6 @@ def _int(digits: str) -> int:
     if len(digits) > _MOST_DIGITS:
         raise ValueError("a number is too long")
     return int(digits)
-
-
-def without_surrogates(text: str) -> str:
-    """`text` with surrogate pairs joined and each lone surrogate replaced by U+FFFD."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _message(value: object) -> JSONRPCMessage | None:
@@ -164,7 +161,7 @@ def encode(message: JSONRPCMessage) -> Sequence[bytes]:
         return [message.model_dump_json(by_alias=True, exclude_unset=True).encode(), b"\n"]
     except ValueError:  # a lone surrogate
         fields = message.model_dump(by_alias=True, exclude_unset=True)
-        return [without_surrogates(json.dumps(fields, ensure_ascii=False, separators=(",", ":"))).encode(), b"\n"]
+        return [without_lone_surrogates(json.dumps(fields, ensure_ascii=False, separators=(",", ":"))).encode(), b"\n"]
 
 
 def _encode_id(request_id: str | int) -> bytes:

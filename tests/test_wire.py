@@ -14,7 +14,8 @@ import pytest
 from mcp_types import ErrorData, JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 from memory_app import pipes
-from memory_app.messages import Lines, Malformed, encode, finished, parse, without_surrogates
+from memory_app.messages import Lines, Malformed, encode, finished, parse
+from memory_app.values import without_lone_surrogates
 
 STREAM = b'\n{"a":1}\r\n\nlong line here\ntail'
 LINES = [b"", b'{"a":1}\r', b"", b"long line here", b"tail"]
@@ -142,7 +143,7 @@ def test_a_finished_result_goes_out_as_the_bytes_that_it_is(request_id: Any, sho
 
 
 def test_surrogate_pairs_become_their_character() -> None:
-    assert without_surrogates("a\ud83d\ude00\ud83db") == "a\U0001f600\ufffdb"
+    assert without_lone_surrogates("a\ud83d\ude00\ud83db") == "a\U0001f600\ufffdb"
 
 
 # -- pipes -----------------------------------------------------------------------------------------------------------
