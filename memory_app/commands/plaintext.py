@@ -18,9 +18,8 @@ _STRONG: Final = re.compile(r"\*\*(.+?)\*\*")
 _EMPHASIS: Final = re.compile(r"(?<![\w*])[*_]([^*_\s](?:[^*_]*[^*_\s])?)[*_](?![\w*])")
 _CODE: Final = re.compile(r"(`[^`]+`)")
 _WIDE: Final = "\u1100-\u115f\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60"
-_PIECE: Final = re.compile(
-    f"\\s+|[{_WIDE}][\uff0c\u3002\u3001\uff1a\uff1b\uff01\uff1f\uff09\u300d\u300f]*|[^\\s{_WIDE}]+"
-)
+_CLOSING: Final = "\uff0c\u3002\u3001\uff1a\uff1b\uff01\uff1f\uff09\u300d\u300f"
+_PIECE: Final = re.compile(rf"\s+|[{_WIDE}](?:(?<![{_CLOSING}])`)?[{_CLOSING}]*|[^\s{_WIDE}]+")
 """What a line is made of: space, words, and wide letters; a line may end after each of them, but not before a sign that
 closes something."""
 

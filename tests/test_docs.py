@@ -1,0 +1,248 @@
+"""The documentation: it names everything that there is and nothing else, and shows what the program really prints."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import pytest
+
+from memory_app.cli import commands, read_arguments, variables
+from memory_app.commands.clients.table import CLIENTS, Machine, places
+from memory_app.commands.frame import parser_of
+from memory_app.commands.help import topics
+from memory_app.prompts import PERSONAL_MEMORY
+from tests.commands.running import environment
+
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+GUIDE = ROOT / "memory_app" / "guide"
+PAGES = sorted(GUIDE.glob("*.md"))
+TRANSLATIONS = ("de", "pt", "zh")
+PROGRAM = "python memory-server.pyz"
+MACHINES = (
+    Machine("linux", {"HOME": "~"}),
+    Machine("darwin", {"HOME": "~"}),
+    Machine("win32", {name: f"%{name}%" for name in ("USERPROFILE", "APPDATA", "LOCALAPPDATA")}),
+)
+
+every_page = pytest.mark.parametrize("page", [README, *PAGES], ids=lambda page: page.stem)
+
+
+def text(page: Path) -> str:
+    return page.read_text("utf-8")
+
+
+def blocks(page: Path, kind: str) -> list[str]:
+    """The fenced blocks of that kind."""
+    return re.findall(rf"^```{kind}\n(.*?)^```$", text(page), re.MULTILINE | re.DOTALL)
+
+
+def shown_commands(page: Path) -> Iterator[str]:
+    """What stands behind the program's name wherever a page shows it, in code between the lines and in blocks."""
+    for code in re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```$", "", text(page), flags=re.MULTILINE | re.DOTALL)):
+        if code.startswith(PROGRAM):
+            yield code.removeprefix(PROGRAM).strip()
+    for line in "".join(re.findall(r"^```\w*\n(.*?)^```$", text(page), re.MULTILINE | re.DOTALL)).splitlines():
+        found = line.removeprefix("$ ").strip()
+        if found.startswith(PROGRAM):
+            yield re.split(r" {3,}| > ", found.removeprefix(PROGRAM).strip())[0]
+
+
+def anchors(page: Path) -> set[str]:
+    """The places within a page that a link can lead to."""
+    headings = re.findall(r"^#+ (.+)$", text(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", [README, GUIDE / "environment.md"], ids=["readme", "guide"])
+@pytest.mark.parametrize("name", variables())
+def test_every_variable_is_in_the_table(page: Path, name: str) -> None:
+    assert re.search(rf"^\| `{name}` \| \S", text(page), re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", commands())
+def test_every_command_and_every_option_of_it_is_described(name: str) -> None:
+    assert re.search(rf"^\|.*`{name}\b", text(README), re.MULTILINE)
+    section = re.search(rf"^### {name}\n(.*?)(?=^##|\Z)", text(GUIDE / "commands.md"), re.MULTILINE | re.DOTALL)
+    assert section is not None
+    parser = parser_of(name)[0]
+    options = {option for action in parser._actions for option in action.option_strings if option.startswith("--")}
+    described = section[1] + (text(GUIDE / "http.md") if name == "serve" else "")
+    missing = {option for option in options - {"--help", "--file", "--profile"} if option not in described}
+    assert not missing
+    unknown = set(re.findall(r"--[a-z][a-z-]+", section[1])) - options
+    assert not unknown
+
+
+@every_page
+def test_every_command_that_is_shown_can_be_run(page: Path) -> None:
+    for shown in shown_commands(page):
+        words = shlex.split(shown.partition(" | ")[0].partition(" #")[0].replace("COMMAND", "check"))
+        asked = read_arguments(words)
+        if asked.command is None or asked.command.startswith("-"):
+            continue
+        assert asked.command in commands(), shown
+        arguments = [word.replace("WORDS", "word").replace("N", "1") for word in asked.arguments if word != "<"]
+        if "--help" not in arguments and "CLIENT" not in arguments:
+            parser_of(asked.command)[0].parse_intermixed_args(arguments)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_every_client_has_its_file_on_each_system(client: str) -> None:
+    row = re.search(rf"^\| `{client}` \|.*$", text(GUIDE / "clients.md"), re.MULTILINE)
+    assert row is not None
+    cells = [cell.strip().strip("`") for cell in row[0].strip("|").split("|")]
+    expected = [places(CLIENTS[client], machine)[0] for machine in MACHINES]
+    assert cells == [client, CLIENTS[client].title, *expected, CLIENTS[client].project or ""]
+    assert CLIENTS[client].title.removeprefix("Visual Studio ") in text(README).replace("VS Code", "Code")
+
+
+def test_the_pages_and_the_list_of_topics_agree() -> None:
+    listed = set(re.findall(r"\(([a-z-]+)\.md\)", text(GUIDE / "index.md")))
+    assert listed | {"index"} == set(topics()) == {page.stem for page in PAGES}
+    assert all(topics().values())
+    assert not set(topics()) - {"index"} & set(commands()), "`help NAME` could mean two things"
+
+
+@every_page
+def test_links_lead_somewhere(page: Path) -> None:
+    written = text(page)
+    for target in re.findall(r"\]\(([^)\s]+)\)", written):
+        address, _, place = target.partition("#")
+        if "://" in address:
+            continue
+        leads_to = (page.parent / address).resolve() if address else page
+        assert leads_to.is_file(), target
+        assert not place or place in anchors(leads_to), target
+        if page != README:
+            assert leads_to.parent == GUIDE, f"{target} is not in the archive"
+    defined = dict(re.findall(r"^\[(\w+)\]: (\S+)$", written, re.MULTILINE))
+    assert set(re.findall(r"\]\[(\w+)\]", written)) == set(defined)
+
+
+def test_links_that_install_hold_a_server_of_ours() -> None:
+    defined = dict(re.findall(r"^\[(\w+)\]: (\S+)$", text(README), re.MULTILINE))
+    servers = {name: parse_qs(urlsplit(url).query) for name, url in defined.items()}
+    for name, query in servers.items():
+        assert query["name"] == ["memory"]
+        config = query["config"][0]
+        server = json.loads(base64.b64decode(config) if name.startswith("cur") else config)
+        if name.endswith("d"):
+            image = re.search(r"`docker (run [^`]+)`", text(README))
+            assert image is not None
+            assert server["command"] == "docker"
+            assert server["args"] == image[1].split()
+        elif name.startswith("cur"):
+            assert server == {"command": "python3", "args": ["${userHome}/memory-server.pyz"]}
+        else:
+            command = "python" if name == "vsw" else "python3"
+            assert server == {"type": "stdio", "command": command, "args": ["${input:archive}"]}
+            assert [one["id"] for one in json.loads(query["inputs"][0])] == ["archive"]
+    direct = re.search(r"^vscode:mcp/install\?(\S+)$", text(README), re.MULTILINE)
+    assert direct is not None
+    whole = json.loads(unquote(direct[1]))
+    config, inputs = (json.loads(servers["vs3"][key][0]) for key in ("config", "inputs"))
+    assert whole == {"name": "memory", **config, "inputs": inputs}
+
+
+def test_the_system_prompt_is_the_one_that_is_served() -> None:
+    assert blocks(GUIDE / "system-prompt.md", "") == [PERSONAL_MEMORY.text(None).rstrip("\n") + "\n"]
+
+
+@every_page
+def test_json_that_is_shown_can_be_read(page: Path) -> None:
+    for block in blocks(page, "json"):
+        json.loads(block)
+
+
+def test_every_target_of_the_makefile_is_in_the_readme() -> None:
+    phony = re.search(r"^\.PHONY: (help .*)$", text(ROOT / "Makefile"), re.MULTILINE)
+    assert phony is not None
+    documented = set(re.findall(r"`make ([\w-]+)`", text(README)))
+    assert set(phony[1].split()) - {"help"} == documented - {"pyz-PLATFORM", "pyz-linux-x86_64"}
+
+
+@pytest.mark.parametrize("language", TRANSLATIONS)
+def test_a_translation_names_the_same_things(language: str) -> None:
+    page = GUIDE / f"{language}.md"
+    assert f"[{language}]({language}.md)" in text(GUIDE / "index.md")
+    assert f"memory_app/guide/{language}.md" in text(README)
+    for part in ("make run", "make test", "make pyz", "config claude-desktop --write", "MEMORY_FILE_PATH", "2026.8.31"):
+        assert part in text(page)
+    named = set(re.findall(r"`([a-z]+)(?: [^`]*)?`", re.search(r"(?:^\|.*\n)+", text(page), re.MULTILINE)[0]))  # type: ignore[index]
+    assert named <= set(commands())
+
+
+def sources() -> str:
+    """All texts of the program, with what is filled in left out as `…`."""
+    folders = (ROOT / "memory_app", ROOT / "build" / "launcher")
+    code = "\n".join(path.read_text("utf-8") for folder in folders for path in folder.rglob("*.py"))
+    return re.sub(r'"\s*\n\s*f?"', "", code)  # a text that is written over two lines is one
+
+
+def test_every_text_that_troubleshooting_quotes_is_one_of_the_program() -> None:
+    said = sources()
+    for quoted in re.findall(r"^\| (?:\S+, but )?`([^`]+)` \|", text(GUIDE / "troubleshooting.md"), re.MULTILINE):
+        parts = re.split(r"\.\.\.|\$\{\w+\}|\bX\b|\b60\b|MEMORY_FILE(?:_PATH)?", quoted)
+        for part in (part.strip(" ,") for part in parts):
+            if len(part) > 5 and not part.endswith(".jsonl"):
+                assert part in said, quoted
+
+
+@every_page
+def test_a_transcript_is_what_happens(page: Path, archive: Path, tmp_path: Path) -> None:
+    """Every `console` block, in a new folder. A first `cat FILE` gives what the file holds to begin with."""
+    for number, block in enumerate(blocks(page, "console")):
+        home = tmp_path / f"{number}" / "ann"
+        home.mkdir(parents=True)
+        shutil.copy(archive, home / "memory-server.pyz")
+        steps = re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]
+        for place, step in enumerate(steps):
+            line, _, expected = step.partition("\n")
+            words = shlex.split(line)
+            if words[0] == "cat":
+                if place == 0:
+                    (home / words[1]).write_bytes(expected.encode())
+                assert (home / words[1]).read_text("utf-8") == expected, line
+                continue
+            assert words[:2] == PROGRAM.split(), line
+            assert masked(ran(words[1:], home), home) == masked(expected, Path("/home/ann")), line
+
+
+def ran(words: list[str], home: Path) -> str:
+    """What the program prints, on either stream."""
+    done = subprocess.run(
+        ["python", *words],
+        executable=sys.executable,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd=home,
+        env=environment(home),
+        timeout=60,
+        check=False,
+    )
+    return done.stdout.decode()
+
+
+def masked(output: str, home: Path) -> str:
+    """Without what differs from run to run: the folder and the times."""
+    return re.sub(r"\b\d{8}T\d{6}Z\b", "TIME", output.replace(str(home), "~").replace("\\", "/"))
+
+
+def test_the_generated_parts_have_their_marks() -> None:
+    for mark in ("platforms", "bench"):
+        assert text(README).count(f"<!-- {mark}:begin -->") == text(README).count(f"<!-- {mark}:end -->") == 1
+
+
+def test_pictures_are_small() -> None:
+    for picture in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", text(README)):
+        assert (ROOT / picture).stat().st_size <= 150_000
