@@ -33,7 +33,8 @@ _PARTS: Final = {"entities": "entity", "relations": "relation"}
 _WRAPPERS: Final = ("graph", "memory")
 _LINES_SHOWN: Final = 5  # line numbers that a notice names before it only counts
 
-_NARROW: Final = b'"type"'  # in UTF-16 and UTF-32 there is a zero byte beside each of these
+# A key as it stands in UTF-8; in UTF-16 and UTF-32 there is a zero byte beside each of these characters.
+_NARROW: Final = re.compile(rb'"[A-Za-z_]{2,}" ?:')
 _UTF16_AND_32: Final = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -45,6 +46,7 @@ _UTF16_AND_32: Final = (
     (b"\0{", "utf-16-be"),
     (b"\0[", "utf-16-be"),
 )
+_WIDE_STARTS: Final = tuple(start for start, _ in _UTF16_AND_32)
 
 
 class NotAMemory(MemoryServerError):
@@ -98,7 +100,9 @@ def reads_as_memory(data: bytes) -> bool:
 
 
 def _recoded(data: bytes) -> bytes | None:
-    if _NARROW in data:
+    if not data.startswith(_WIDE_STARTS):
+        return None
+    if _NARROW.search(data):
         return None  # lines of ours below UTF-16 ones: read as a whole, they would come out as nonsense
     for start, encoding in _UTF16_AND_32:
         if data.startswith(start):

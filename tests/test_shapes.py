@@ -303,12 +303,13 @@ fragments = st.sampled_from(
 files = st.lists(fragments, max_size=9).map(b"".join) | st.binary(max_size=40)
 
 
+@pytest.mark.parametrize("line", [ANN, ANN.replace(b'"type":"entity",', b"")], ids=["whole", "without type"])
 @pytest.mark.parametrize("end", [b"", b" "], ids=["one length", "the other"])
-def test_lines_of_ours_below_lines_of_utf_16_are_read_and_the_others_kept(end: bytes) -> None:
+def test_lines_of_ours_below_lines_of_utf_16_are_read_and_the_others_kept(line: bytes, end: bytes) -> None:
     wide = ANN.decode().encode("utf-16")
-    contents = shapes.read(wide + b"\n" + ANN + end)
+    contents = shapes.read(wide + b"\n" + line + end)
     assert not contents.foreign
-    assert [line.raw for line in contents.lines] == [ANN]
+    assert [read.raw for read in contents.lines] == [line]
     assert contents.head == (wide,)
 
 
