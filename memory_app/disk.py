@@ -65,9 +65,13 @@ class Signature(NamedTuple):
 
 
 def signature_of(status: os.stat_result) -> Signature:
-    """The signature in a stat result. On Windows without the device, which stat and fstat there give differently."""
-    device = 0 if WINDOWS else status.st_dev
-    return Signature(device, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    """The signature in a stat result.
+
+    On Windows without what stat and fstat give differently there: the device, and from Python 3.12 on the ctime, which
+    is the file's creation for one and its last change for the other.
+    """
+    device, ctime_ns = (0, 0) if WINDOWS else (status.st_dev, status.st_ctime_ns)
+    return Signature(device, status.st_ino, status.st_size, status.st_mtime_ns, ctime_ns)
 
 
 def signature(fd: int) -> Signature:
@@ -116,10 +120,14 @@ def read_start(fd: int, size: int) -> bytes:
     return os.read(fd, size)
 
 
-def create(path: str, mode: int = 0o600) -> int:
-    """Make a new file and open it for writing; FileExistsError if anything, even a dangling link, has the name."""
+def create(path: str, mode: int = 0o600, *, patient: bool = True) -> int:
+    """Make a new file and open it for writing; FileExistsError if anything, even a dangling link, has the name.
+
+    Who only asks whether it can be made is not `patient`: on Windows a folder that may not be written and a name whose
+    removal is pending give the same error, and only the second passes.
+    """
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | _flag("O_NOFOLLOW") | _flag("O_CLOEXEC") | _flag("O_BINARY")
-    return _patiently(lambda: os.open(path, flags, mode))
+    return _patiently(lambda: os.open(path, flags, mode)) if patient else os.open(path, flags, mode)
 
 
 def write_all(fd: int, chunks: Iterable[bytes]) -> None:

@@ -231,7 +231,7 @@ def _takes_files(path: str) -> bool:
     """Whether a file can be made beside `path`, tried: what permissions say is not enough on Windows and shares."""
     trial = f"{path}.{os.urandom(16).hex()}.tmp"  # the pattern of temporary files: if it is left, a save removes it
     try:
-        disk.close(disk.create(trial))
+        disk.close(disk.create(trial, patient=False))
         disk.remove(trial)
     except OSError:
         return False

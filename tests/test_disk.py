@@ -533,6 +533,27 @@ def test_other_errors_are_never_waited_out(
     assert clock.now == 1000
 
 
+def test_on_windows_asking_whether_a_file_can_be_made_takes_no_time(
+    tmp_path: Path, gated: GatedOs, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk, "WINDOWS", True)
+    gated.fail("open", SharingViolation(None))
+    with pytest.raises(SharingViolation):
+        disk.create(str(tmp_path / "file"), patient=False)
+    assert clock.now == 1000
+
+
+def test_on_windows_a_signature_has_nothing_that_stat_and_fstat_give_differently(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    facts = {"st_ino": 7, "st_size": 3, "st_mtime_ns": 5}
+    by_path: Any = SimpleNamespace(**facts, st_dev=1, st_ctime_ns=10)
+    by_descriptor: Any = SimpleNamespace(**facts, st_dev=2, st_ctime_ns=11)
+    assert disk.signature_of(by_path) != disk.signature_of(by_descriptor)
+    monkeypatch.setattr(disk, "WINDOWS", True)
+    assert disk.signature_of(by_path) == disk.signature_of(by_descriptor)
+
+
 def test_on_windows_no_folder_is_synced_and_no_owner_set(
     tmp_path: Path, gated: GatedOs, monkeypatch: pytest.MonkeyPatch
 ) -> None:

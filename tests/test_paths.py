@@ -62,7 +62,7 @@ def no_probe(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def refuse(monkeypatch: pytest.MonkeyPatch) -> None:
-    def create(path: str, mode: int = 0o600) -> int:
+    def create(path: str, mode: int = 0o600, *, patient: bool = True) -> int:
         raise PermissionError(13, "Permission denied", path)
 
     monkeypatch.setattr(disk, "create", create)
