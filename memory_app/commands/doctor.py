@@ -113,11 +113,10 @@ def _state(path: str) -> Trial:
 
 def _tried(path: str) -> tuple[str, list[Trial]]:
     """Try the folder of the real file, or the nearest one above that is there."""
-    real = os.path.realpath(path)
-    folder = os.path.dirname(real)
+    folder = kept = os.path.dirname(os.path.realpath(path))
     while not os.path.isdir(folder) and os.path.dirname(folder) != folder:
         folder = os.path.dirname(folder)
-    return folder, trials(folder, path if folder == os.path.dirname(real) else os.path.join(folder, "memory.jsonl"))
+    return folder, trials(folder, path if folder == kept else os.path.join(folder, "memory.jsonl"), kept)
 
 
 def _compared(found: list[Entry]) -> list[Trial]:

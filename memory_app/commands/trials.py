@@ -35,8 +35,9 @@ class Trial(NamedTuple):
     text: str = ""
 
 
-def trials(folder: str, path: str) -> list[Trial]:
-    """Try the folder, and the lock of the memory file at `path` in it."""
+def trials(folder: str, path: str, kept: str | None = None) -> list[Trial]:
+    """Try the folder, and the lock of the memory file at `path` in it. `kept`: the folder that the memory is to have,
+    where that one is not there yet."""
     base = os.path.join(folder, f"{os.path.basename(path)}.{os.urandom(16).hex()}")
     names = [f"{base[:-1]}{n}.tmp" for n in "012"]
     tried: list[Trial] = []
@@ -56,7 +57,7 @@ def trials(folder: str, path: str) -> list[Trial]:
     finally:
         for name in names:
             disk.remove_if_possible(name)
-    return [*tried, _space(folder), *_kind(folder)]
+    return [*tried, _space(folder), *_kind(kept or folder)]
 
 
 def _tried(what: str, needed: bool, call: Callable[[list[str]], str], names: list[str]) -> Trial:

@@ -243,3 +243,9 @@ def test_folders_of_sync_services_are_known(home: Path) -> None:
     assert synced(str(inside)) == "OneDrive"
     (home / ".stfolder").mkdir()
     assert synced(str(home / "other")) == "Syncthing"
+
+
+def test_a_sync_service_is_known_before_the_folder_is_there(home: Path) -> None:
+    said = run("doctor", "--file", home / "Dropbox" / "notes" / "m.jsonl", home=home).out
+    assert "Dropbox copies it" in said
+    assert list(home.iterdir()) == []
