@@ -44,8 +44,8 @@ def create_relations(graph: Graph, asked: Sequence[RelationKey]) -> tuple[Graph,
         for name in (key.source, key.target):
             _entity(graph, name)
     made: dict[RelationKey, RelationLine] = {}
-    for key in asked:
-        if key not in made and graph.relation(*key) is None:
+    for key, there in zip(asked, graph.relations(asked), strict=True):
+        if key not in made and there is None:
             made[key] = new_relation(*key).placed(graph.relation_lines.end + len(made))
     if not made:
         return graph, []
@@ -61,15 +61,21 @@ def add_observations(graph: Graph, asked: Sequence[Addition]) -> tuple[Graph, li
     """For each asked item, in order, the observations that the entity lacked. Every entity must exist."""
     for addition in asked:
         _entity(graph, addition.entity_name)
-    changed: dict[str, EntityLine] = {}
+    have: dict[str, set[str]] = {}
+    new: dict[str, list[str]] = {}
     results: list[Added] = []
     for name, contents in asked:
-        line = changed.get(name) or graph.entities[name]
-        have = set(line.observations())
-        lacking = [text for text in dict.fromkeys(contents) if text not in have]
+        if name not in have:
+            have[name] = set(graph.entities[name].observations())
+        lacking = [text for text in dict.fromkeys(contents) if text not in have[name]]
         if lacking:
-            changed[name] = with_observations(line, lacking).placed(line.order, line.also)
+            have[name].update(lacking)
+            new.setdefault(name, []).extend(lacking)
         results.append(Added(name, lacking))
+    changed: dict[str, EntityLine] = {}
+    for name, observations in new.items():  # once for each entity, which may be long and named by many items
+        line = graph.entities[name]
+        changed[name] = with_observations(line, observations).placed(line.order, line.also)
     return _with_entities(graph, changed), results
 
 
@@ -93,28 +99,31 @@ def delete_entities(graph: Graph, names: Sequence[str]) -> tuple[Graph, list[str
 
 def delete_observations(graph: Graph, asked: Sequence[Deletion]) -> tuple[Graph, int, list[str]]:
     """How many of the asked items there were, and the asked names that no entity had."""
-    changes: dict[int, EntityLine | None] = {}
-    changed: dict[str, EntityLine] = {}
+    held: dict[str, set[str]] = {}
+    gone: dict[str, set[str]] = {}
     found, missing = 0, []
     for name, observations in asked:
-        before = graph.entities.get(name)
-        if before is None:
+        if name not in graph.entities:
             missing.append(name)
             continue
-        held = set(before.observations())
-        hit = held.intersection(observations)
-        found += sum(text in hit for text in observations)
-        line = changed.get(name) or before
-        if hit:
-            first, *also = (without_observations(one, hit).placed(one.order) for one in (line, *line.also))
-            changes.update((one.order, one) for one in also)
-            changed[name] = first.placed(first.order, tuple(also))
+        if name not in held:
+            held[name] = set(graph.entities[name].observations())
+        if hit := held[name].intersection(observations):
+            found += sum(text in hit for text in observations)
+            gone.setdefault(name, set()).update(hit)
+    changes: dict[int, EntityLine | None] = {}
+    changed: dict[str, EntityLine] = {}
+    for name, hit in gone.items():  # once for each entity, which may be long and named by many items
+        line = graph.entities[name]
+        first, *also = (without_observations(one, hit).placed(one.order) for one in (line, *line.also))
+        changes.update((one.order, one) for one in also)
+        changed[name] = first.placed(first.order, tuple(also))
     return _with_entities(graph, changed, changes), found, missing
 
 
 def delete_relations(graph: Graph, asked: Sequence[RelationKey]) -> tuple[Graph, int]:
     """How many of the asked relations there were."""
-    found = [graph.relation(*key) for key in asked]
+    found = graph.relations(asked)
     gone = {line.order: line for line in found if line is not None}
     return _without_relations(graph, gone.values()), sum(line is not None for line in found)
 

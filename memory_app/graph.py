@@ -120,6 +120,23 @@ class Graph:
                 return line
         return None
 
+    def relations(self, keys: Iterable[tuple[str, str, str]]) -> list[RelationLine | None]:
+        """The relation of each key. An end that many keys name is gone over twice, however many they are."""
+        found: list[RelationLine | None] = []
+        looked_at: set[str] = set()
+        indexes: dict[str, dict[tuple[str, str, str], RelationLine]] = {}
+        for source, target, relation_type in keys:
+            fewer = min(source, target, key=lambda name: len(self.touching.get(name, ())))
+            if fewer not in looked_at:
+                looked_at.add(fewer)
+                found.append(self.relation(source, target, relation_type))
+                continue
+            if fewer not in indexes:
+                lines = self.touching.get(fewer, ())
+                indexes[fewer] = {(line.source, line.target, line.relation_type): line for line in lines}
+            found.append(indexes[fewer].get((source, target, relation_type)))
+        return found
+
     def first_entities(self) -> Iterator[EntityLine]:
         """Each entity once, by its first line, in file order."""
         if not self.repeats:

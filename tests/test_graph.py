@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Sequence
 
 import pytest
@@ -173,6 +174,50 @@ def test_deleted_relations_are_counted_as_asked() -> None:
     assert found == 2
     assert text(graph) == [ANN_AND_BO[0], ANN_AND_BO[1], *ANN_AND_BO[3:]]
     assert ends(graph.touching["B"]) == ["BA"]
+
+
+def test_what_many_items_of_one_call_ask_of_one_entity_is_done_in_their_order() -> None:
+    graph = graph_of(entity("A", "x"), entity("A", "y"), entity("B"))
+    asked = [Addition("A", ("n", "y")), Addition("B", ("n",)), Addition("A", ("n", "m")), Addition("A", ("m",))]
+    after, added = changes.add_observations(graph, asked)
+    assert [one.observations for one in added] == [["n"], ["n"], ["m"], []]
+    assert text(after) == [entity("A", "x", "n", "m"), entity("A", "y"), entity("B", "n")]
+    gone = [Deletion("A", ("n", "no")), Deletion("A", ("n", "y")), Deletion("C", ("n",)), Deletion("A", ("m", "m"))]
+    after, found, missing = changes.delete_observations(after, gone)
+    assert (found, missing) == (5, ["C"])
+    assert text(after) == [entity("A", "x"), entity("A"), entity("B", "n")]
+
+
+def test_every_relation_of_a_crowded_pair_is_found_again() -> None:
+    graph = graph_of(
+        entity("A"), entity("B"), relation("A", "B", "0"), relation("B", "A", "1"), relation("A", "A", "2")
+    )
+    keys = [RelationKey(*key) for key in ("AB0", "BA0", "BA1", "AB1", "AA2", "AA2", "CB0", "CB0", "BC0")]
+    assert graph.relations(keys) == [graph.relation(*key) for key in keys]
+    assert [line is not None for line in graph.relations(keys)] == [True, False, True, False, True, True, *[False] * 3]
+
+
+def test_a_call_of_many_items_costs_no_more_for_each_because_all_are_about_the_same() -> None:
+    many = 1000
+    graph = graph_of(entity("A", *map(str, range(many))), entity("B"))
+    seen = 0
+
+    def step(frame: object, event: str, argument: object) -> None:
+        nonlocal seen
+        seen += event in ("call", "c_call")
+
+    kinds = [RelationKey("A", "B", f"r{number}") for number in range(many)]
+    sys.setprofile(step)
+    try:
+        graph, _ = changes.add_observations(graph, [Addition("A", (f"n{number}",)) for number in range(many)])
+        graph, _, _ = changes.delete_observations(graph, [Deletion("A", (f"n{number}",)) for number in range(many)])
+        graph, _ = changes.create_relations(graph, kinds)
+        graph, _ = changes.create_relations(graph, kinds)
+        graph, found = changes.delete_relations(graph, kinds)
+    finally:
+        sys.setprofile(None)
+    assert found == many
+    assert seen < 100 * many
 
 
 def test_a_call_that_changes_nothing_gives_back_the_very_snapshot() -> None:

@@ -43,8 +43,10 @@ def united(first: Graph, second: Graph, *, other_lines: bool) -> United:
             changes[there.order] = entities[line.name] = longer
     end = first.relation_lines.end
     new_relations: list[RelationLine] = []
-    for relation in second.first_relations():
-        if first.relation(relation.source, relation.target, relation.relation_type) is None:
+    others = list(second.first_relations())
+    there_already = first.relations((one.source, one.target, one.relation_type) for one in others)
+    for relation, same in zip(others, there_already, strict=True):
+        if same is None:
             new_relations.append(relation.placed(end + len(new_relations)))
     lines = [raw for raw in _others(second) if raw not in {*first.head, *first.tail}] if other_lines else []
     if not (new_entities or changes or new_relations or lines):
