@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import re
 import shlex
@@ -19,6 +20,8 @@ from memory_app.cli import commands, read_arguments, variables
 from memory_app.commands.clients.table import CLIENTS, Machine, places
 from memory_app.commands.frame import parser_of
 from memory_app.commands.help import topics
+from memory_app.commands.plaintext import rendered
+from memory_app.commands.terminal import Terminal, columns
 from memory_app.prompts import PERSONAL_MEMORY
 from tests.commands.running import environment
 
@@ -246,3 +249,12 @@ def test_the_generated_parts_have_their_marks() -> None:
 def test_pictures_are_small() -> None:
     for picture in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", text(README)):
         assert (ROOT / picture).stat().st_size <= 150_000
+
+
+@every_page
+def test_a_page_fits_the_terminal(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    prose = re.sub(r"^```.*?^```$", "", text(page), flags=re.MULTILINE | re.DOTALL)
+    for line in rendered(prose, Terminal(io.StringIO())):
+        assert columns(line) <= 80 or len(line.split()) <= 2, line
+        assert "**" not in line, line

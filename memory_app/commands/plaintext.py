@@ -100,10 +100,12 @@ def _table(lines: list[str], out: Terminal) -> Iterator[str]:
 
 
 def _stacked(rows: list[list[str]], out: Terminal) -> Iterator[str]:
-    """A table that is wider than the terminal: each row a block, its first cell as the heading."""
+    """A table that is wider than the terminal: each row a block, its first cell as the heading. Where there is one more
+    column its title would say the same each time."""
+    titles = rows[0][1:] if len(rows[0]) > 2 else [""]
     for row in rows[1:]:
-        yield out.styled(_unmarked(row[0]), "bold")
-        for title, cell in zip(rows[0][1:], row[1:], strict=False):
+        yield from (out.styled(line, "bold") for line in _wrapped(_unmarked(row[0]), "", ""))
+        for title, cell in zip(titles, row[1:], strict=False):
             text = f"{_unmarked(title)}: {_unmarked(cell)}" if title else _unmarked(cell)
             yield from _wrapped(text if cell else "", "  ", "    ")
 
@@ -113,12 +115,15 @@ def _cells(line: str) -> list[str]:
 
 
 def _target(link: re.Match[str]) -> str:
-    """A link as its text, with the topic or the address that it leads to where the text does not say that already."""
+    """A link as its text, with the topic or the address that it leads to."""
     text, address = link[1], link[2]
     topic = address.partition("#")[0]
     if "://" in address:
         return f"{text} ({address})"
-    return f"{text} (`help {topic[:-3]}`)" if topic.endswith(".md") and topic[:-3] != text else text
+    if not topic.endswith(".md"):
+        return text
+    name = topic[:-3]
+    return f"`help {name}`" if text == name else f"{text} (`help {name}`)"
 
 
 def _bare(text: str) -> str:
