@@ -86,6 +86,7 @@ class Stream:
         self.status = 0
         self.headers: dict[str, str] = {}
         self._buffer = b""
+        self.is_whole = False  # its end came as an end, and not as a connection that was cut
         self._left = -1  # bytes of a body with a length; -1: it comes in chunks
 
     async def head(self) -> None:
@@ -122,9 +123,10 @@ class Stream:
 
     async def _chunk(self) -> bytes:
         try:
-            size = int(await self._reader.readline() or b"0", 16)
+            size = int(await self._reader.readuntil(b"\n"), 16)
             piece = await self._reader.readexactly(size)
             await self._reader.readline()
+            self.is_whole = size == 0
         except (ConnectionError, asyncio.IncompleteReadError):
             return b""
         return piece
@@ -223,8 +225,10 @@ class Client:
                 await self._news.wait()
 
     async def stream_ended(self) -> None:
-        assert self._listening is not None
+        """Wait for the end of the stream, which has to be one."""
+        assert self._listening is not None and self._stream is not None
         await asyncio.wait_for(asyncio.shield(self._listening), PATIENCE)
+        assert self._stream.is_whole
 
     async def close(self) -> None:
         """Leave as a good client does."""
