@@ -136,6 +136,7 @@ class Service:
             self._answered += 1
             self._waiting.discard(future)
             self._given_up.discard(future)
+            del future  # its error holds this frame: a cycle, which would keep the graph
         self.updates.noticed(self._store.foreign_changes)
         await self.updates.told()
         return saved.value
@@ -147,7 +148,10 @@ class Service:
             raise StoreError(_NO_THREAD) from error
         self._jobs.add(job)
         job.add_done_callback(self._jobs.discard)
-        return await asyncio.wrap_future(job)
+        try:
+            return await asyncio.wrap_future(job)
+        finally:
+            del job  # as in `_write`
 
     def stop(self) -> None:
         """The end has come: subscriptions end, and calls that wait for the lock do so for one second at most."""

@@ -302,7 +302,7 @@ def _apply(calls: Sequence[_Call], graph: Graph) -> Graph:
 def _answer(calls: Sequence[_Call], save: int) -> None:
     for call in calls:
         if isinstance(call.outcome, Exception):
-            call.future.set_exception(call.outcome)
+            call.future.set_exception(_bare(call.outcome))
         else:
             call.future.set_result(Saved(call.outcome, save))
 
@@ -311,7 +311,17 @@ def _refuse(calls: Sequence[_Call], error: MemoryServerError) -> None:
     """The store's error for each call that has no answer yet."""
     for call in calls:
         if not call.future.done():
-            call.future.set_exception(call.outcome if isinstance(call.outcome, GraphError) else error)
+            call.future.set_exception(_bare(call.outcome if isinstance(call.outcome, GraphError) else error))
+
+
+def _bare(error: Exception) -> Exception:
+    """An error that is expected, without its frames and causes.
+
+    They hold the calls and so the error itself: a cycle, which would keep the graph, for ever once that is frozen.
+    """
+    if isinstance(error, MemoryServerError):
+        error.__cause__ = error.__context__ = error.__traceback__ = None
+    return error
 
 
 def _as_store_error(error: BaseException, path: str, *, stored: bool) -> MemoryServerError:

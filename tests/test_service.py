@@ -1,0 +1,69 @@
+"""The store on the event loop: what a failed call leaves in the process."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_app.errors import MemoryServerError
+from memory_app.records import new_entity
+from memory_app.service import Service
+from memory_app.store import Store
+from memory_app.tools import Answer
+
+
+@pytest.fixture
+def garbage() -> Iterator[Callable[[], list[object]]]:
+    """What only the cyclic collector has found since it was asked the last time; by itself it finds nothing."""
+
+    def collected() -> list[object]:
+        gc.collect()
+        found = list(gc.garbage)
+        gc.garbage.clear()
+        return found
+
+    gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    yield collected
+    gc.set_debug(0)
+    gc.garbage.clear()
+    gc.enable()
+
+
+@pytest.mark.parametrize(
+    ("tool", "entity", "in_the_way", "text"),
+    [
+        pytest.param("add_observations", "Bo", None, "Entity with name Bo not found", id="a broken rule"),
+        pytest.param("add_observations", "Ann", "memory.jsonl", "It is a folder", id="a file that cannot be written"),
+        pytest.param("add_observations", "Ann", "memory.jsonl.lock", "is a folder", id="a lock that cannot be had"),
+        pytest.param("read_graph", "", "memory.jsonl", "It is a folder", id="a file that cannot be read"),
+    ],
+)
+def test_the_error_of_a_call_goes_with_the_call(
+    tmp_path: Path, garbage: Callable[[], list[object]], tool: str, entity: str, in_the_way: str | None, text: str
+) -> None:
+    """Frames that hold their own error keep the graph as well, and for ever once they are frozen with a large one."""
+    memory = tmp_path / "memory.jsonl"
+    memory.write_bytes(new_entity("Ann", "t", ()).raw + b"\n")
+    arguments: Any = {"observations": [{"entityName": entity, "contents": ["x"]}]} if entity else {}
+
+    async def run() -> Answer:
+        service = Service(Store(str(memory), print, lock_wait=0.01))
+        await service.graph()
+        if in_the_way is not None:
+            (tmp_path / in_the_way).unlink(missing_ok=True)
+            (tmp_path / in_the_way).mkdir()
+        garbage()
+        try:
+            return await service.call(tool, arguments, lambda answer: answer)
+        finally:
+            await service.close()
+
+    answer = asyncio.run(run())
+    assert answer.is_error and text in str(answer.text)
+    assert not [one for one in garbage() if isinstance(one, MemoryServerError)]
