@@ -142,7 +142,7 @@ def main() -> int:
         (_HERE / "results.md").write_text(text, "utf-8")
         (_HERE / "growth.svg").write_text(bench.plot(options.sizes, (compared, f"{_machine()}. {done}.")), "utf-8")
         readme = servers.ROOT / "README.md"
-        short = _short(first, f"{compared}. {_machine()}")
+        short = _short(first, f"{compared}. {_machine()}. {done}")
         readme.write_text(marked(readme.read_text("utf-8"), "bench", short), "utf-8")
     return 0
 
@@ -196,8 +196,8 @@ def _short(rows: Sequence[Row], compared: str) -> str:
 {table(shown, "npm server", short=True)}
 ![Cost and size of the graph](tests/bench/growth.svg)
 
-Lower is better. {compared}. Medians, measured in turn by `make bench`; [all rows](tests/bench/results.md) with their
-spread. Every write of ours is synced to the disk before it is answered, of the npm server's none.
+Lower is better. {compared}. Medians, measured by `make bench`; [all rows](tests/bench/results.md) with their spread.
+Every write of ours is synced to the disk before it is answered, of the npm server's none.
 
 """
 
@@ -210,7 +210,7 @@ def _machine() -> str:
 def _busy() -> str:
     """What else the machine does, in words; on a busy one figures are larger and ratios vary."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    return f", while other programs kept {load:.1f} cores busy" if load >= 0.5 else ""
+    return f", with a load average of {load:.1f} from other programs" if load >= 0.5 else ""
 
 
 def _options() -> argparse.Namespace:
