@@ -65,7 +65,7 @@ async def _serve(path: str, report: Notices, access: Access, listening: socket.s
         max_sessions=_MOST_SESSIONS,
         session_idle_timeout=_IDLE_SECONDS,
     )
-    # The SDK would list the tools for each call, in order to find the arguments that are to be sent as headers: none are.
+    # The SDK would list the tools for each call, to find arguments that are to be sent as headers; there are none.
     mcp_server.get_tool_input_schema = lambda name: None
     _answer_sessions_with_json(mcp_server.session_manager)
     guard = Guard(application, access, report if access.log else None, connections.stream_began)
