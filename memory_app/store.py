@@ -75,6 +75,7 @@ class Store:
         self._snapshot: Snapshot | None = None
         self._written: Graph | None = None  # what the running transaction has stored by now
         self._loading = threading.Lock()  # held while the snapshot is being replaced
+        self._frozen = 0  # lines of the graph that the cyclic collector was told to leave alone
         self._outdated: list[Snapshot] = []  # files to let go of: the last one who closes a file waits for the disk
         self._calls: list[_Call] = []
         self._arrived = threading.Condition()
@@ -146,7 +147,10 @@ class Store:
             finally:
                 if collecting:
                     gc.enable()
-            if snapshot.graph.entity_lines.size + snapshot.graph.relation_lines.size > _LARGE:
+            size = snapshot.graph.entity_lines.size + snapshot.graph.relation_lines.size
+            if size > max(_LARGE, 2 * self._frozen):
+                # Not at each load: of the calls in flight too, all that is in cycles stays for ever.
+                self._frozen = size
                 gc.freeze()
             self._snapshot = snapshot
             if before is not None:

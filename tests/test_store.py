@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -117,6 +118,20 @@ def test_a_graph_is_loaded_once_until_the_file_changes(memory: Path, store: Stor
     memory.unlink()
     assert store.peek() is None
     assert names(store.graph()) == []
+
+
+def test_a_large_graph_is_kept_from_the_collector_when_it_has_doubled_and_not_at_each_load(
+    memory: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[None] = []
+    told_by_size = []
+    monkeypatch.setattr("memory_app.store._LARGE", 3)
+    monkeypatch.setattr(gc, "freeze", lambda: told.append(None))
+    for size in range(1, 11):
+        memory.write_text("".join(ANN.replace("Ann", str(number)) for number in range(size)))
+        store.graph()
+        told_by_size.append(len(told))
+    assert told_by_size == [0, 0, 0, 1, 1, 1, 1, 1, 2, 2]
 
 
 def test_a_change_is_on_the_disk_when_it_is_answered(memory: Path, store: Store) -> None:
