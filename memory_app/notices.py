@@ -1,11 +1,13 @@
 """Lines on stderr for the person who runs the server: short, and without anything that the memory holds.
 
 There is an end to them: a client that never reads our stderr would otherwise stop the server when the pipe is full.
+What others wrote may have filled it before us: a line that would have to wait is left out.
 """
 
 from __future__ import annotations
 
 import os
+import select
 import threading
 from typing import Final
 
@@ -23,7 +25,7 @@ class Notices:
         """Say one line; beyond the limit nothing."""
         line = f"memory-server: {text}\n".encode("utf-8", "backslashreplace")
         with self._lock:
-            if self._left <= 0:
+            if self._left <= 0 or not _takes_a_line():
                 return
             self._left -= len(line)
             if self._left <= 0:
@@ -32,3 +34,12 @@ class Notices:
                 os.write(2, line)
             except OSError:
                 self._left = 0
+
+
+def _takes_a_line() -> bool:
+    """Whether stderr takes a short line at once; Windows cannot tell."""
+    if not hasattr(select, "poll"):
+        return True
+    poll = select.poll()
+    poll.register(2, select.POLLOUT)
+    return bool(poll.poll(0))  # closed is ready, too: the write tells

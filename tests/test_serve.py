@@ -88,6 +88,39 @@ print("fine")
 
 
 @POSIX
+def test_a_full_stderr_that_nobody_reads_stops_nothing(archive: Path, tmp_path: Path) -> None:
+    (tmp_path / "memory.jsonl").write_text('{"type":"entity","name":"x","entityType":"t","observations":[]}\njunk\n')
+    unread, full = os.pipe()
+    os.set_blocking(full, False)
+    for piece in (b"x" * 4096, b"x"):
+        try:
+            while True:
+                os.write(full, piece)
+        except BlockingIOError:
+            pass
+    os.set_blocking(full, True)
+    calls = [
+        {"id": 1, "method": "initialize", "params": HELLO},
+        {"id": 2, "method": "tools/call", "params": {"name": "read_graph"}},
+    ]
+    try:
+        done = subprocess.run(
+            [sys.executable, archive],
+            input="".join(json.dumps({"jsonrpc": "2.0", **call}) + "\n" for call in calls).encode(),
+            stdout=subprocess.PIPE,
+            stderr=full,
+            env={**os.environ, "MEMORY_FILE_PATH": str(tmp_path / "memory.jsonl")},
+            timeout=20,
+            check=False,
+        )
+    finally:
+        os.close(unread)
+        os.close(full)
+    assert done.returncode == 0
+    assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == [1, 2]
+
+
+@POSIX
 def test_in_a_terminal_it_says_what_it_is_and_how_to_go_on(archive: Path, tmp_path: Path) -> None:
     import pty
 

@@ -155,13 +155,24 @@ def _wrapped(text: str, size: int) -> list[str]:
         if line and used + 1 + needed > size:
             lines.append(line)
             line, used = "", 0
-        while needed > size:
-            cut = next(n for n in range(len(word), 0, -1) if columns(word[:n]) <= size or n == 1)
-            lines.append(word[:cut])
-            word = word[cut:]
+        if needed > size:
+            *whole, word = _cut(word, size)
+            lines += whole
             needed = columns(word)
         line, used = (f"{line} {word}", used + 1 + needed) if line else (word, needed)
     return [*lines, line] if line else lines
+
+
+def _cut(word: str, size: int) -> Iterator[str]:
+    """The word in pieces of at most `size` columns. In one pass: it may be a file that somebody pasted."""
+    start = used = 0
+    for place, character in enumerate(word):
+        needed = columns(character)
+        if used + needed > size and place > start:
+            yield word[start:place]
+            start, used = place, 0
+        used += needed
+    yield word[start:]
 
 
 def _wants_colours() -> bool:
