@@ -187,9 +187,9 @@ def _read_document(data: bytes) -> Contents | None:
     kept = tuple(piece for piece in pieces if isinstance(piece, bytes))
     if not pieces and all(value in ({}, []) for value in values):
         return Contents((), (), (), False, ())
-    notice = f"it is not in lines; {len(lines)} records were read from its other shape"
+    notice = f"it is not in lines; records read from its other shape: {len(lines)}"
     if kept:
-        notice += f", {len(kept)} items are no records and are kept"
+        notice += f"; items that are no records and are kept: {len(kept)}"
     return Contents((), lines, kept, True, (notice,))
 
 
