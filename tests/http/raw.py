@@ -16,7 +16,7 @@ from tests.driver import ENVELOPE, VERSIONS, Era
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-PATIENCE: Final = 30.0
+PATIENCE = 30.0  # seconds
 URI: Final = "memory://knowledge-graph"
 _ACCEPT: Final = "application/json, text/event-stream"
 
@@ -287,8 +287,9 @@ class Client:
 
 
 @contextlib.asynccontextmanager
-async def asyncio_timeout(seconds: float = PATIENCE) -> AsyncIterator[None]:
-    """`asyncio.timeout`, which 3.10 lacks."""
+async def asyncio_timeout(seconds: float | None = None) -> AsyncIterator[None]:
+    """`asyncio.timeout`, which 3.10 lacks; PATIENCE unless told otherwise."""
+    seconds = PATIENCE if seconds is None else seconds
     task = asyncio.current_task()
     assert task is not None
     late = asyncio.get_running_loop().call_later(seconds, task.cancel)
