@@ -8,6 +8,7 @@ carries the request's id, and nothing of what was asked (every answer has that i
 | 404 | the path is neither `/mcp` nor `/health` |
 | 421 | the Host header names another machine, so that a page on the web reached us by a rebound name |
 | 403 | the Origin header names a page of another machine |
+| 405 | `/health` is asked for with another method than GET or HEAD |
 | 401 | a token is asked for, and the request has none, a wrong one or several |
 | 503 | as many requests are in flight as may be, or the server is stopping |
 | 408 | the body did not arrive in time |
