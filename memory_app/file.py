@@ -21,8 +21,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
-import secrets
 import stat
 import time
 from collections.abc import Callable
@@ -34,11 +32,8 @@ from memory_app.errors import StoreError
 from memory_app.graph import Graph
 from memory_app.reload import reload
 from memory_app.shapes import Contents, NotAMemory, read
+from memory_app.sidefiles import SideFiles
 
-_TEMPORARY: Final = re.compile(r"\.[0-9a-f]{32}\.tmp")
-_BACKUP: Final = re.compile(r"\.\d{8}T\d{6}Z\.bak")
-# Seconds after which a temporary file has no living owner: no save lasts as long, and the lock is ours by then.
-_TEMPORARY_AGE: Final = 600.0
 # Bytes of a memory file: a graph needs several times as much, and the largest that make sense are hundredths of this.
 LARGEST_FILE: Final = 2 << 30
 # How often a file that changes while it is read is read again before that is told; each time costs one whole read.
@@ -73,7 +68,7 @@ class Snapshot(NamedTuple):
     def release(self) -> None:
         """Let go of the file. Its signature means nothing any more."""
         if self.held is not None:
-            _release(self.held)
+            disk.close_if_possible(self.held)
 
 
 class MemoryFile:
@@ -81,9 +76,7 @@ class MemoryFile:
 
     def __init__(self, path: str, now: Callable[[], float] = time.time) -> None:
         self.path = path
-        self._now = now
-        self._leftovers: list[str] = []  # temporary files that could not be removed yet
-        self._swept = False
+        self._beside = SideFiles(path, now)
         self._saved_in = ""  # the folder of the last save
 
     def signature(self) -> Signature | None:
@@ -123,7 +116,7 @@ class MemoryFile:
                 raise self._failure("could not be read; nothing was changed", error) from error
             finally:
                 if not keep:
-                    _release(fd)
+                    disk.close_if_possible(fd)
         raise StoreError(
             f"{self.path} keeps changing while it is read; nothing was changed. "
             "Stop the program that writes it, then try again."
@@ -136,11 +129,14 @@ class MemoryFile:
         The new file's name is not durable before `make_durable`.
         """
         target = os.path.realpath(self.path)
-        self._sweep(target)
+        self._beside.sweep(target)
         wanted = self._permission(target)
         if old.original is not None:
-            self._back_up(target, old.original, wanted)
-        temporary = f"{target}.{secrets.token_hex(16)}.tmp"
+            try:
+                self._beside.back_up(target, old.original, wanted)
+            except OSError as error:
+                raise self._failure("could not be backed up; nothing was changed", error) from error
+        temporary = self._beside.temporary(target)
         fd = -1
         try:
             fd = disk.create(temporary, 0o600)
@@ -154,13 +150,13 @@ class MemoryFile:
                 disk.close(closing)
             # The look at the file is the last of them: only the rename comes between it and the next writer.
             if os.path.realpath(self.path) != target or not lock_held() or self.signature() != old.signature:
-                self._discard(fd, temporary)
+                self._beside.discard(fd, temporary)
                 return None
             self._saved_in = os.path.dirname(target)
             self._replace(temporary, target, written)
         except BaseException as error:
             with contextlib.suppress(BaseException):  # this error is the one to be told
-                self._discard(fd, temporary)
+                self._beside.discard(fd, temporary)
             if isinstance(error, OSError):
                 raise self._failure("could not be saved; nothing was changed", error) from error
             raise
@@ -220,67 +216,6 @@ class MemoryFile:
             )
         return status
 
-    def _back_up(self, target: str, data: bytes, wanted: os.stat_result | None) -> None:
-        """Copy the bytes of a file of another shape beside it, once for the same bytes."""
-        try:
-            if any(self._holds(path, data) for path in self._beside(target, _BACKUP)):
-                return
-            seconds = self._now()
-            while True:
-                path = f"{target}.{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(seconds))}.bak"
-                try:
-                    fd = disk.create(path, 0o600)
-                    break
-                except FileExistsError:
-                    seconds += 1  # the name of another backup of this second
-            try:
-                if wanted is not None:
-                    disk.set_owner_and_mode(fd, wanted)
-                disk.write_all(fd, (data,))
-                disk.sync(fd)
-                closing, fd = fd, -1
-                disk.close(closing)
-                disk.sync_folder(os.path.dirname(target))
-            except BaseException:
-                with contextlib.suppress(BaseException):
-                    self._discard(fd, path)
-                raise
-        except OSError as error:
-            raise self._failure("could not be backed up; nothing was changed", error) from error
-
-    def _holds(self, path: str, data: bytes) -> bool:
-        try:
-            fd = disk.open_regular(path, follow=False)
-        except OSError:
-            return False
-        try:
-            return disk.signature(fd).size == len(data) and disk.read_all(fd) == data
-        finally:
-            _release(fd)
-
-    def _beside(self, target: str, pattern: re.Pattern[str]) -> list[str]:
-        folder, name = os.path.split(target)
-        found = [entry for entry in os.listdir(folder) if entry.startswith(name)]
-        return [os.path.join(folder, entry) for entry in found if pattern.fullmatch(entry[len(name) :])]
-
-    def _sweep(self, target: str) -> None:
-        """Remove temporary files that nobody owns: ours that stayed, and, once, old ones of processes that died."""
-        self._leftovers = [path for path in self._leftovers if not disk.remove_if_possible(path)]
-        if self._swept:
-            return
-        with contextlib.suppress(OSError):
-            # The lock's own stand beside the path as configured, which may be a link that leads elsewhere.
-            for place in dict.fromkeys((target, os.path.abspath(self.path))):
-                for path in self._beside(place, _TEMPORARY):
-                    self._remove_if_old(path)
-            self._swept = True
-
-    def _remove_if_old(self, path: str) -> None:
-        with contextlib.suppress(OSError):  # one that stays does not keep the others
-            status = disk.lstat(path)
-            if stat.S_ISREG(status.st_mode) and self._now() - status.st_mtime > _TEMPORARY_AGE:
-                disk.remove(path)
-
     def _own_signature(self, fd: int, written: Signature) -> Signature | None:
         """The new file's signature: the rename changed its ctime and nothing else, or the file is not as we wrote it.
 
@@ -311,25 +246,10 @@ class MemoryFile:
                 ) from error
             raise
 
-    def _discard(self, fd: int, path: str) -> None:
-        self._leftovers.append(path)  # first, so that whatever goes wrong now, it is not forgotten
-        try:
-            if fd >= 0:
-                _release(fd)
-        finally:
-            if disk.remove_if_possible(path):
-                self._leftovers.remove(path)
-
     def _failure(self, what: str, error: OSError) -> StoreError:
         reason = error.strerror or str(error)
         step = _NEXT_STEP.get(error.errno or 0, "Check that disk, or choose another file with MEMORY_FILE_PATH.")
         return StoreError(f"{self.path} {what}: {reason}. {step}")
-
-
-def _release(fd: int) -> None:
-    """Close a descriptor to which nothing was written, or nothing that matters: the system closes it in any case."""
-    with contextlib.suppress(OSError):
-        disk.close(fd)
 
 
 def _notices(contents: Contents | None) -> tuple[str, ...]:

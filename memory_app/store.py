@@ -18,10 +18,10 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from typing import Final, TypeVar
 
-from memory_app.errors import GraphError, MemoryServerError, StoreError
+from memory_app.calls import Call, Saved, answer, apply, refuse
+from memory_app.errors import MemoryServerError, StoreError
 from memory_app.file import MemoryFile, Snapshot
 from memory_app.graph import Graph
 from memory_app.lock import WAIT, Lock, LockAbandoned
@@ -37,26 +37,6 @@ _NO_THREAD: Final = (
     "nothing was changed. Try again later, or raise the limit."
 )
 _STOPPING: Final = "The memory server is stopping; this change was not stored. Send it again to a new server."
-
-
-@dataclass(frozen=True)
-class Saved(Generic[T]):
-    """A change's result, and the number of the save that stored it: 0 where there was nothing to write."""
-
-    value: T
-    save: int
-
-
-class _Call:
-    """A change that waits, and what became of it."""
-
-    __slots__ = ("change", "deadline", "future", "outcome")
-
-    def __init__(self, change: Callable[[Graph], tuple[Graph, Any]], deadline: float) -> None:
-        self.change = change
-        self.deadline = deadline
-        self.future: Future[Saved[Any]] = Future()
-        self.outcome: Any = None  # a value, or the exception
 
 
 class Store:
@@ -77,7 +57,7 @@ class Store:
         self._loading = threading.Lock()  # held while the snapshot is being replaced
         self._frozen = 0  # lines of the graph that the cyclic collector was told to leave alone
         self._outdated: list[Snapshot] = []  # files to let go of: the last one who closes a file waits for the disk
-        self._calls: list[_Call] = []
+        self._calls: list[Call] = []
         self._arrived = threading.Condition()
         self._writer: threading.Thread | None = None
         self._stop_at: float | None = None  # when calls that wait for the lock give up, once closing has begun
@@ -104,7 +84,7 @@ class Store:
 
     def submit(self, change: Callable[[Graph], tuple[Graph, T]]) -> Future[Saved[T]]:
         """Have the writer apply a change. Its GraphError, or a StoreError, comes out of the future."""
-        call = _Call(change, time.monotonic() + self._lock_wait)
+        call = Call(change, time.monotonic() + self._lock_wait)
         with self._arrived:
             if self._stop_at is not None:
                 call.future.set_exception(StoreError(_STOPPING))
@@ -197,9 +177,9 @@ class Store:
         current = self._current()
         graph = current.graph
         calls = self._live()
-        after = _apply(calls, graph)
+        after = apply(calls, graph)
         if after is graph:
-            _answer(self._take(calls), 0)
+            answer(self._take(calls), 0)
             return
         if current.signature is None:
             self._file.make_folder()
@@ -216,12 +196,12 @@ class Store:
         except BaseException as error:  # noqa: BLE001 (as said)
             failure = failure or error
         if failure is None:
-            _answer(taken, save)
+            answer(taken, save)
         else:
-            _refuse(taken, _as_store_error(failure, self.path, stored=self._written is not None))
+            refuse(taken, _as_store_error(failure, self.path, stored=self._written is not None))
         self._written = None
 
-    def _transact(self, calls: Sequence[_Call], graph: Graph | None, after: Graph) -> int:
+    def _transact(self, calls: Sequence[Call], graph: Graph | None, after: Graph) -> int:
         """Under the lock: apply the calls to the file as it is by now and save; again where that came too late.
 
         The number of the save, 0 if there was nothing to write. `after` is what the calls made of `graph`, if that.
@@ -230,7 +210,7 @@ class Store:
             current = self._current()
             if current.graph is not graph:
                 graph = current.graph
-                after = _apply(calls, graph)
+                after = apply(calls, graph)
             if after is graph:
                 return 0
             if self._save(current, after):
@@ -266,7 +246,7 @@ class Store:
                     self._fail(StoreError(_STOPPING))
             except StoreError as error:
                 late = [call for call in calls if call.deadline <= time.monotonic()]
-                _refuse(self._take(late or calls), error)
+                refuse(self._take(late or calls), error)
         return False
 
     def _abandoned(self) -> bool:
@@ -275,14 +255,14 @@ class Store:
     def _stopping(self) -> bool:
         return self._stop_at is not None and time.monotonic() >= self._stop_at
 
-    def _live(self) -> list[_Call]:
+    def _live(self) -> list[Call]:
         """The calls that wait, without those that were cancelled."""
         with self._arrived:
             if any(call.future.cancelled() for call in self._calls):
                 self._calls = [call for call in self._calls if not call.future.cancelled()]
             return list(self._calls)
 
-    def _take(self, calls: Sequence[_Call]) -> list[_Call]:
+    def _take(self, calls: Sequence[Call]) -> list[Call]:
         """Take these calls out of the queue; from here on they can no longer be cancelled. Without those that were."""
         taken = frozenset(calls)
         with self._arrived:
@@ -290,42 +270,7 @@ class Store:
         return [call for call in calls if call.future.set_running_or_notify_cancel()]
 
     def _fail(self, error: MemoryServerError) -> None:
-        _refuse(self._take(self._live()), error)
-
-
-def _apply(calls: Sequence[_Call], graph: Graph) -> Graph:
-    """The graph after all calls, each of which keeps its own outcome."""
-    for call in calls:
-        try:
-            graph, call.outcome = call.change(graph)
-        except Exception as error:  # noqa: BLE001 (a call that fails fails alone, also by a mistake of ours)
-            call.outcome = error
-    return graph
-
-
-def _answer(calls: Sequence[_Call], save: int) -> None:
-    for call in calls:
-        if isinstance(call.outcome, Exception):
-            call.future.set_exception(_bare(call.outcome))
-        else:
-            call.future.set_result(Saved(call.outcome, save))
-
-
-def _refuse(calls: Sequence[_Call], error: MemoryServerError) -> None:
-    """The store's error for each call that has no answer yet."""
-    for call in calls:
-        if not call.future.done():
-            call.future.set_exception(_bare(call.outcome if isinstance(call.outcome, GraphError) else error))
-
-
-def _bare(error: Exception) -> Exception:
-    """An error that is expected, without its frames and causes.
-
-    They hold the calls and so the error itself: a cycle, which would keep the graph, for ever once that is frozen.
-    """
-    if isinstance(error, MemoryServerError):
-        error.__cause__ = error.__context__ = error.__traceback__ = None
-    return error
+        refuse(self._take(self._live()), error)
 
 
 def _as_store_error(error: BaseException, path: str, *, stored: bool) -> MemoryServerError:

@@ -20,6 +20,7 @@ from memory_app.arguments import NewEntity
 from memory_app.changes import create_entities
 from memory_app.errors import StoreError
 from memory_app.file import MemoryFile, Snapshot
+from memory_app.sidefiles import TEMPORARY
 from tests.gating import GatedOs, on, reading
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="modes, owners and links of POSIX")
@@ -159,7 +160,7 @@ def test_the_temporary_file_stands_beside_the_file_and_has_our_pattern(memory: P
     gated.before("replace", lambda: found.extend(beside(memory)))
     save(MemoryFile(str(memory)))
     assert len(found) == 1
-    assert file._TEMPORARY.fullmatch(found[0].removeprefix("memory.jsonl"))
+    assert TEMPORARY.fullmatch(found[0].removeprefix("memory.jsonl"))
 
 
 def test_a_saved_snapshot_is_that_of_the_file(memory: Path) -> None:

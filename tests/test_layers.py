@@ -14,8 +14,10 @@ PACKAGE = Path(__file__).resolve().parent.parent / "memory_app"
 
 # The core, from the top down: a module may import those of its row and no others of the package.
 CORE: dict[str, str] = {
-    "store": "errors file graph lock",
-    "file": "disk errors graph reload shapes",
+    "store": "calls errors file graph lock",
+    "calls": "errors graph",
+    "file": "disk errors graph reload shapes sidefiles",
+    "sidefiles": "disk",
     "tools": "arguments changes errors graph queries records",
     "changes": "arguments errors graph jsonl records",
     "queries": "blocks fold graph records",

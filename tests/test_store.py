@@ -14,11 +14,12 @@ import pytest
 
 from memory_app import changes, disk
 from memory_app.arguments import Addition, NewEntity, RelationKey
+from memory_app.calls import Call, Saved
 from memory_app.errors import GraphError, StoreError
 from memory_app.graph import Graph
 from memory_app.lock import Lock
 from memory_app.records import new_entity
-from memory_app.store import Saved, Store, _Call
+from memory_app.store import Store
 from tests.gating import PATIENCE, GatedOs, in_thread
 from tests.locks import FOREVER
 
@@ -193,7 +194,7 @@ def test_taking_many_calls_compares_none_with_another(
         compared.append(other)
         return one is other
 
-    monkeypatch.setattr(_Call, "__eq__", equal)
+    monkeypatch.setattr(Call, "__eq__", equal)
     gate = gated.gate("replace")
     first = store.submit(create("Ann"))
     gate.wait_until_reached()

@@ -11,6 +11,7 @@ import pytest
 from memory_app import disk, lock, store
 from memory_app.errors import StoreError
 from memory_app.file import MemoryFile
+from memory_app.sidefiles import SideFiles
 from tests.faults import loop
 from tests.faults.loop import Fault, calls_of, faults_at, trial
 from tests.faults.scenes import SCENES, Scene, outcome
@@ -81,11 +82,11 @@ def _always_stored(error: BaseException, path: str, *, stored: bool) -> Any:
 @pytest.mark.parametrize(
     ("module", "name", "broken", "seen"),
     [
-        pytest.param(MemoryFile, "_discard", _never, "left behind", id="temporary files stay"),
+        pytest.param(SideFiles, "discard", _never, "left behind", id="temporary files stay"),
         pytest.param(lock.Lock, "release", _never, "left behind", id="locks stay"),
         pytest.param(MemoryFile, "_replace", _in_place, "neither the old nor the new", id="written in place"),
         pytest.param(store, "_as_store_error", _always_stored, "says stored=True", id="a wrong answer"),
-        pytest.param(store, "_refuse", _never, "there is no answer", id="no answer"),
+        pytest.param(store, "refuse", _never, "there is no answer", id="no answer"),
     ],
 )
 def test_a_program_that_breaks_a_promise_is_seen(

@@ -1,0 +1,72 @@
+"""Changes that wait for the writer, and what becomes of each: a result, its own error, or the store's error for all.
+
+Knows no file and no lock, and starts no thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from memory_app.errors import GraphError, MemoryServerError
+from memory_app.graph import Graph
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Saved(Generic[T]):
+    """A change's result, and the number of the save that stored it: 0 where there was nothing to write."""
+
+    value: T
+    save: int
+
+
+class Call:
+    """A change that waits, and what became of it."""
+
+    __slots__ = ("change", "deadline", "future", "outcome")
+
+    def __init__(self, change: Callable[[Graph], tuple[Graph, Any]], deadline: float) -> None:
+        self.change = change
+        self.deadline = deadline
+        self.future: Future[Saved[Any]] = Future()
+        self.outcome: Any = None  # a value, or the exception
+
+
+def apply(calls: Sequence[Call], graph: Graph) -> Graph:
+    """The graph after all calls, each of which keeps its own outcome."""
+    for call in calls:
+        try:
+            graph, call.outcome = call.change(graph)
+        except Exception as error:  # noqa: BLE001 (a call that fails fails alone, also by a mistake of ours)
+            call.outcome = error
+    return graph
+
+
+def answer(calls: Sequence[Call], save: int) -> None:
+    """Each call's own outcome, stored by this save (0: none was needed)."""
+    for call in calls:
+        if isinstance(call.outcome, Exception):
+            call.future.set_exception(_bare(call.outcome))
+        else:
+            call.future.set_result(Saved(call.outcome, save))
+
+
+def refuse(calls: Sequence[Call], error: MemoryServerError) -> None:
+    """The store's error for each call that has no answer yet."""
+    for call in calls:
+        if not call.future.done():
+            call.future.set_exception(_bare(call.outcome if isinstance(call.outcome, GraphError) else error))
+
+
+def _bare(error: Exception) -> Exception:
+    """An error that is expected, without its frames and causes.
+
+    They hold the calls and so the error itself: a cycle, which would keep the graph, for ever once that is frozen.
+    """
+    if isinstance(error, MemoryServerError):
+        error.__cause__ = error.__context__ = error.__traceback__ = None
+    return error
