@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 
 from memory_app.errors import MemoryServerError
 from memory_app.jsonl import from_value, read_line
-from memory_app.records import Line, encode, parse, parse_all, skip_space
+from memory_app.records import Line, parse, parse_all, skip_space
 
 # First lines by which programs know their own memory files; they hold no facts and stay where they are.
 _MARKER: Final = re.compile(rb'\s*\{\s*"_?type"\s*:\s*"_aim"')
@@ -255,10 +255,10 @@ def _expand(value: Any) -> Iterator[Line | bytes]:
         yield from_value(value, None)
 
 
-def _rest(value: dict[str, Any], taken: Collection[str]) -> Iterator[bytes]:
+def _rest(value: dict[str, Any], taken: Collection[str]) -> Iterator[Line | bytes]:
     rest = {key: item for key, item in value.items() if key not in taken}
     if rest:
-        yield encode(rest)
+        yield from_value(rest, None)  # a record, if it would be read as one once it is a line
 
 
 def chunks(head: Sequence[bytes], records: Iterable[bytes], tail: Sequence[bytes]) -> Iterator[bytes]:

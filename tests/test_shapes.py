@@ -310,6 +310,13 @@ fragments = st.sampled_from(
 files = st.lists(fragments, max_size=9).map(b"".join) | st.binary(max_size=40)
 
 
+def test_what_stands_beside_the_parts_of_a_document_is_read_as_it_is_after_a_rewrite() -> None:
+    contents = shapes.read(b'{"_type":"entity","name":"Bob",\n"relations":[{"from":"a","to":"b","relationType":"r"}]}')
+    again = shapes.read(b"\n".join(line.raw for line in contents.lines))
+    assert contents.foreign and not contents.tail
+    assert [type(line) for line in again.lines] == [type(line) for line in contents.lines]
+
+
 @pytest.mark.parametrize("line", [ANN, ANN.replace(b'"type":"entity",', b"")], ids=["whole", "without type"])
 @pytest.mark.parametrize("end", [b"", b" "], ids=["one length", "the other"])
 def test_lines_of_ours_below_lines_of_utf_16_are_read_and_the_others_kept(line: bytes, end: bytes) -> None:
