@@ -9,7 +9,7 @@ from collections import Counter
 from typing import Any, Final
 
 from memory_app.commands.access import existing, opened
-from memory_app.commands.terminal import Terminal, columns, counted, output, padded, safe, write_json
+from memory_app.commands.terminal import Terminal, columns, counted, cut, output, padded, safe, write_json
 from memory_app.graph import Graph
 
 EXAMPLES: Final = (
@@ -112,6 +112,4 @@ def _bars(out: Terminal, title: str, counts: dict[str, int]) -> None:
 
 
 def _cut(text: str, size: int) -> str:
-    while columns(text) > size:
-        text = text[:-2] + "…"
-    return text
+    return text if columns(text) <= size else next(cut(text, size - 1)) + "…"

@@ -97,6 +97,18 @@ def padded(text: str, size: int) -> str:
     return text + " " * max(size - columns(text), 0)
 
 
+def cut(text: str, size: int) -> Iterator[str]:
+    """The text in pieces of at most `size` columns. In one pass: it may be a file that somebody pasted."""
+    start = used = 0
+    for place, character in enumerate(text):
+        needed = columns(character)
+        if used + needed > size and place > start:
+            yield text[start:place]
+            start, used = place, 0
+        used += needed
+    yield text[start:]
+
+
 def write_json(value: Any) -> None:
     """One JSON document on stdout, always UTF-8."""
     text = json.dumps(value, ensure_ascii=False, indent=2) + "\n"
@@ -156,23 +168,11 @@ def _wrapped(text: str, size: int) -> list[str]:
             lines.append(line)
             line, used = "", 0
         if needed > size:
-            *whole, word = _cut(word, size)
+            *whole, word = cut(word, size)
             lines += whole
             needed = columns(word)
         line, used = (f"{line} {word}", used + 1 + needed) if line else (word, needed)
     return [*lines, line] if line else lines
-
-
-def _cut(word: str, size: int) -> Iterator[str]:
-    """The word in pieces of at most `size` columns. In one pass: it may be a file that somebody pasted."""
-    start = used = 0
-    for place, character in enumerate(word):
-        needed = columns(character)
-        if used + needed > size and place > start:
-            yield word[start:place]
-            start, used = place, 0
-        used += needed
-    yield word[start:]
 
 
 def _wants_colours() -> bool:

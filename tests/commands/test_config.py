@@ -294,3 +294,18 @@ def test_an_archive_under_any_name_is_what_clients_are_given(home: Path) -> None
             capture_output=True, text=True, env=environment(home), cwd=home, timeout=60, check=False,
         )  # fmt: skip
         assert part in done.stdout, done
+
+
+def test_an_archive_under_any_name_knows_its_own_entry_whatever_memory_it_has(home: Path) -> None:
+    archive = os.environ.get("MEMORY_SERVER_PYZ")
+    if not archive:
+        pytest.skip("needs an archive: MEMORY_SERVER_PYZ")
+    renamed = home / "graph.zip"
+    renamed.write_bytes(Path(archive).read_bytes())
+    file = home / ".cursor" / "mcp.json"
+    for memory in ("one.jsonl", "two.jsonl"):
+        command = [sys.executable, str(renamed), "config", "cursor", "--write", "--file", str(home / memory)]
+        done = subprocess.run(command, env=environment(home), capture_output=True, check=False, timeout=60)
+        assert done.returncode == 0, done.stderr
+        entries = json.loads(file.read_text())["mcpServers"]
+        assert entries["memory"]["env"]["MEMORY_FILE_PATH"] == str(home / memory)
