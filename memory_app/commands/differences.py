@@ -109,11 +109,8 @@ def _listed(out: Terminal, what: str, items: list[str]) -> None:
 
 
 def _side(one: Graph, other: Graph, observations: dict[str, list[str]]) -> Side:
-    relations = [
-        (line.source, line.target, line.relation_type)
-        for line in one.first_relations()
-        if other.relation(line.source, line.target, line.relation_type) is None
-    ]
+    keys = [(line.source, line.target, line.relation_type) for line in one.first_relations()]
+    relations = [key for key, there in zip(keys, other.relations(keys), strict=True) if there is None]
     return Side([name for name in one.entities if name not in other.entities], observations, relations)
 
 

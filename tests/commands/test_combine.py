@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
 from pathlib import Path
 
@@ -229,3 +230,25 @@ def test_what_call_creates_an_import_of_its_export_creates_again(home: Path) -> 
     exported = run("export", "--file", first, home=home).out.encode()
     assert run("import", "-", "--file", second, home=home, stdin=exported).status == 0
     assert first.read_bytes() == second.read_bytes()
+
+
+def test_comparing_and_uniting_costs_no_more_for_each_relation_because_all_join_the_same_two() -> None:
+    many = 1000
+    kinds = [relation("Ann", "Bo", f"r{number}") for number in range(many)]
+    one = Graph.of(shapes.read("\n".join(kinds).encode()))
+    other = Graph.of(shapes.read("\n".join([*kinds, relation("Ann", "Bo", "new")]).encode()))
+    seen = 0
+
+    def step(frame: object, event: str, argument: object) -> None:
+        nonlocal seen
+        seen += event in ("call", "c_call")
+
+    sys.setprofile(step)
+    try:
+        difference = Difference.between(one, other)
+        union = united(one, other, other_lines=False).graph
+    finally:
+        sys.setprofile(None)
+    assert difference.second.relations == [("Ann", "Bo", "new")]
+    assert union.relation_lines.size == many + 1
+    assert seen < 100 * many

@@ -66,7 +66,8 @@ def edited(client: Client, path: str, name: str, start: Start) -> Edit:
     entries = _at(held, client.keys)
     there = entries.get(name) if isinstance(entries, Mapping) else None
     known = entry.found(name, there)
-    if there is not None and (known is None or (known.kind == "other" and known.start[:2] != start[:2])):  # ours, whatever its memory
+    ours = known is not None and (known.kind != "other" or known.start[:2] == start[:2])  # whatever memory it has
+    if there is not None and not ours:
         raise UsageError(f"{shown(path)} has another server under the name {shown(name)}. Give ours one with --name.")
     changes = entry.changes(client.style, start, there)
     try:
