@@ -258,3 +258,14 @@ def test_a_page_fits_the_terminal(page: Path, monkeypatch: pytest.MonkeyPatch) -
     for line in rendered(prose, Terminal(io.StringIO())):
         assert columns(line) <= 80 or len(line.split()) <= 2, line
         assert "**" not in line, line
+
+
+def test_the_readme_quotes_the_proofs_as_the_guide_does() -> None:
+    proofs = re.compile(r"^```\n(faults: .*?)^```$", re.MULTILINE | re.DOTALL)
+    quoted, told = proofs.findall(text(README)), proofs.findall(text(GUIDE / "reliability.md"))
+    assert quoted == told != []
+
+
+@every_page
+def test_no_page_waits_for_a_figure(page: Path) -> None:
+    assert "@@" not in text(page)
