@@ -21,7 +21,9 @@ from tests.platforms.smoke import Scene
 
 _EMULATOR: Final = "qemu-aarch64-static"
 _SID_SCRIPT: Final = "/usr/share/debootstrap/scripts/sid"  # an older debootstrap has no scripts for newer suites
+_ASK: Final = "import os, sys; print(sys.version.split()[0], os.confstr('CS_GNU_LIBC_VERSION'))"
 _EMULATED_PATIENCE: Final = 300.0  # seconds: under qemu a first start takes a minute
+_URI: Final = re.compile(r"^(?:URIs:|deb (?:\[.*?\] )?) *(\S+)", re.MULTILINE)
 
 
 class Suite(NamedTuple):
@@ -66,7 +68,7 @@ def _row(archive: Path, suite: Suite, python: str) -> Row:
         command.append(f"/usr/bin/{_EMULATOR}")
     command.append(f"/usr/bin/{python}")
     environ = {"PATH": os.environ["PATH"], "HOME": f"/srv/{python}/home"}
-    asked = call([*command, "-c", "import os, sys; print(sys.version.split()[0], os.confstr('CS_GNU_LIBC_VERSION'))"], env=environ)
+    asked = call([*command, "-c", _ASK], env=environ)
     version, _, libc = asked.strip().partition(" ")
     place = Place(
         f"Debian {suite.name} {suite.processor}, {libc}" + (", under qemu" if suite.emulated else ""),
@@ -130,7 +132,6 @@ def _make_devices(root: Path) -> None:
 def _mirror() -> str:
     """Where this machine gets its Debian packages from."""
     for path in (Path("/etc/apt/sources.list.d/debian.sources"), Path("/etc/apt/sources.list")):
-        found = re.search(r"^(?:URIs:|deb (?:\[.*?\] )?) *(\S+)", path.read_text("utf-8"), re.M) if path.exists() else None
-        if found:
+        if path.exists() and (found := _URI.search(path.read_text("utf-8"))):
             return found[1]
     raise Missing("finds no Debian mirror in /etc/apt")

@@ -6,12 +6,16 @@ import os
 import platform
 import subprocess
 from pathlib import Path
+from typing import Final
 
 from tests.platforms.fetching import CACHE
 from tests.platforms.places import Place, clean
 from tests.platforms.results import Row, run_suite
 
-_ASK = "import sys, sysconfig; print(sys.implementation.name, sysconfig.get_config_var('Py_GIL_DISABLED') or 0, sys.executable, sys.version.split()[0])"
+_ASK: Final = (
+    "import sys, sysconfig; free = sysconfig.get_config_var('Py_GIL_DISABLED') or 0; "
+    "print(sys.implementation.name, free, sys.version.split()[0])"
+)
 
 
 def found() -> dict[str, str]:
@@ -24,7 +28,7 @@ def found() -> dict[str, str]:
             asked = subprocess.run([path, "-c", _ASK], capture_output=True, text=True, timeout=20, check=True)
         except (OSError, subprocess.SubprocessError):
             continue
-        name, free, _, version = asked.stdout.split()
+        name, free, version = asked.stdout.split()
         if name == "cpython" and free == "0" and tuple(map(int, version.split(".")[:2])) >= (3, 10):
             known.setdefault(version, str(path))
     return dict(sorted(known.items(), key=lambda item: [int(part) for part in item[0].split(".")]))

@@ -7,21 +7,20 @@ something is not as it should be. A scene's name is the sentence that it shows.
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Final, Literal
 
+from memory_app.arguments import EXAMPLES
 from tests.driver import VERSIONS, Driver, Era
 from tests.platforms.places import Place
 
 Scene = Callable[[Place, Path], None]
 
 _ERAS: Final[tuple[Era, ...]] = ("2025", "2026")
-_TOOLS: Final = frozenset(
-    "create_entities create_relations add_observations delete_entities delete_observations delete_relations "
-    "read_graph search_nodes open_nodes".split()
-)
+_TOOLS: Final = frozenset(EXAMPLES)
 _EACH: Final = 20  # writes of each of two writers
 _BURST: Final = 40  # writes under way when a server is killed
 
@@ -133,9 +132,9 @@ def a_path_may_have_spaces_and_any_letters(place: Place, folder: Path) -> None:
 
 
 def the_archive_may_lie_anywhere_under_any_name(place: Place, folder: Path) -> None:
-    copy = folder / "Programme (x86) und mehr" / "memory-server – Kopie.pyz"
+    copy = folder / "Programme (x86) und mehr" / "memory-server (2) für später.pyz"
     copy.parent.mkdir()
-    copy.symlink_to(place.archive) if place.inside is str else copy.write_bytes(place.archive.read_bytes())
+    shutil.copyfile(place.archive, copy)
     with place._replace(archive=copy).serve(folder) as server:
         server.open()
         _finish(server)
@@ -168,7 +167,8 @@ def the_end_of_its_input_ends_it_with_everything_answered(place: Place, folder: 
 
 def its_commands_work(place: Place, folder: Path) -> None:
     file = ["--file", place.inside(folder / "memory.jsonl")]
-    (folder / "memory.jsonl").write_text(json.dumps({"type": "entity", **_entity("Zoë")["entities"][0]}) + "\n", "utf-8")
+    (entity,) = _entity("Zoë")["entities"]
+    (folder / "memory.jsonl").write_text(json.dumps({"type": "entity", **entity}) + "\n", "utf-8")
     for arguments, said in ((["--version"], b"1."), ([*file, "check"], b""), ([*file, "export"], "Zoë".encode())):
         done = place.run(folder, *arguments)
         assert done.returncode == 0 and said in done.stdout, (arguments, done.returncode, done.stdout, done.stderr)

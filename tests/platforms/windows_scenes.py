@@ -92,7 +92,8 @@ def a_reader_that_keeps_the_file_open_is_waited_for(place: Place, folder: Path) 
     _store(place, folder, {"MEMORY_FILE_PATH": place.inside(folder / "memory.jsonl")})
     command = [*place.command, "-c", _HOLD, place.inside(folder / "memory.jsonl")]
     pipe = subprocess.PIPE
-    with place.serve(folder) as server, subprocess.Popen(command, env=dict(place.environ), stdin=pipe, stdout=pipe) as reader:
+    holding = subprocess.Popen(command, env=dict(place.environ), stdin=pipe, stdout=pipe, stderr=pipe)
+    with place.serve(folder) as server, holding as reader:
         assert reader.stdin is not None and reader.stdout is not None
         try:
             server.open()
