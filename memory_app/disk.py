@@ -221,33 +221,20 @@ def close_if_possible(fd: int) -> None:
         os.close(fd)
 
 
-def make_folders(path: str) -> list[str]:
-    """Create the folder and its missing parents, 0700 each, every one synced into its parent; outermost first.
-
-    The result names what was created. If this fails, what it had created is gone again.
-    """
-    missing: list[str] = []
-    folder = os.path.abspath(path)
-    while not os.path.isdir(folder) and folder != os.path.dirname(folder):
-        missing.append(folder)
-        folder = os.path.dirname(folder)
-    created: list[str] = []
+def make_folder(path: str) -> bool:
+    """Make one folder, 0700; False if it is there already. NotADirectoryError if something else has the name."""
     try:
-        for folder in reversed(missing):
-            if _make_folder(folder):
-                created.append(folder)
-            sync_folder(os.path.dirname(folder))  # also for a folder of another process, which may not have got there
-    except BaseException:
-        remove_folders(created)
-        raise
-    return created
+        os.mkdir(path, 0o700)
+        return True
+    except FileExistsError:
+        if os.path.isdir(path):  # another process was faster
+            return False
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path) from None
 
 
-def remove_folders(created: list[str]) -> None:
-    """Take back what `make_folders` made, as far as the folders are still empty."""
-    for folder in reversed(created):
-        with contextlib.suppress(OSError):
-            os.rmdir(folder)
+def remove_folder(path: str) -> None:
+    """Remove an empty folder."""
+    os.rmdir(path)
 
 
 def set_owner_and_mode(fd: int, wanted: os.stat_result) -> None:
@@ -261,16 +248,6 @@ def set_owner_and_mode(fd: int, wanted: os.stat_result) -> None:
         current = os.fstat(fd)  # a change of owner drops the set-user-id bits
     if stat.S_IMODE(current.st_mode) != stat.S_IMODE(wanted.st_mode):
         os.fchmod(fd, stat.S_IMODE(wanted.st_mode))
-
-
-def _make_folder(folder: str) -> bool:
-    try:
-        os.mkdir(folder, 0o700)
-        return True
-    except FileExistsError:
-        if os.path.isdir(folder):  # another process was faster
-            return False
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), folder) from None
 
 
 def _write(fd: int, chunks: list[bytes]) -> None:

@@ -29,6 +29,7 @@ from typing import Final, NamedTuple
 from memory_app import disk
 from memory_app.disk import Signature
 from memory_app.errors import StoreError
+from memory_app.folders import make_folders
 from memory_app.graph import Graph
 from memory_app.reload import reload
 from memory_app.shapes import Contents, NotAMemory, read
@@ -177,7 +178,7 @@ class MemoryFile:
         """Make the missing folders of the file, and of the real one if it is a link."""
         for path in dict.fromkeys((os.path.abspath(self.path), os.path.realpath(self.path))):
             try:
-                disk.make_folders(os.path.dirname(path))
+                make_folders(os.path.dirname(path))
             except OSError as error:
                 raise self._failure("could not be saved; nothing was changed: no folder was made", error) from error
 

@@ -13,6 +13,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
+from memory_app.parser import parse, skip_space
 from memory_app.records import (
     KIND_KEYS,
     RELATION_KEYS,
@@ -25,10 +26,8 @@ from memory_app.records import (
     encode,
     first_key,
     observation_text,
-    parse,
     quote,
     record,
-    skip_space,
 )
 
 # A line in our own form whose name, type and ends hold no escape: read several times as fast as by the parser, and

@@ -4,7 +4,6 @@ Owns the record format: `{"type":"entity","name":…,"entityType":…,"observati
 `{"type":"relation","from":…,"to":…,"relationType":…}`, UTF-8, no spaces, keys in that order. Rules:
 
 - What a record says is read tolerantly: forks' key names, missing keys, observations that are objects.
-- A repeated key, a non-finite number, and nesting or numbers that the parser refuses make a text unreadable.
 - A lone surrogate keeps its escape in the bytes; in every text that leaves this module it is U+FFFD.
 
 No I/O, no clock, no thread. A line's `order` is its place in the file; lines are never changed once a graph holds them.
@@ -13,7 +12,6 @@ No I/O, no clock, no thread. A line's `order` is its place in the file; lines ar
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
@@ -37,7 +35,6 @@ _ENTITY_KEYS: Final = ["type", "name", "entityType", "observations"]
 _DEEPEST: Final = 200
 _NESTED: Final = frozenset({dict, list})
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-_SPACE: Final = re.compile(r"[ \t\r\n]*")
 
 
 class EntityLine:
@@ -123,57 +120,6 @@ class RelationLine:
 
 
 Line: TypeAlias = "EntityLine | RelationLine"
-
-
-class _Refused(ValueError):
-    """The parser would have let this pass; the file format does not."""
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        raise _Refused("a key is repeated")
-    return made
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    if not math.isfinite(number):
-        raise _Refused("a number is not finite")
-    return number
-
-
-def _constant(name: str) -> float:
-    raise _Refused(f"{name} is not JSON")
-
-
-_scan: Final[Callable[[str, int], tuple[Any, int]]] = json.JSONDecoder(  # type: ignore[attr-defined]
-    object_pairs_hook=_object, parse_float=_finite, parse_constant=_constant
-).scan_once
-
-
-def parse(text: str, position: int = 0) -> tuple[Any, int]:
-    """The JSON value that starts at `position`, and where it ends. ValueError where it is not one we take."""
-    try:
-        return _scan(text, position)
-    except StopIteration as end:
-        raise _Refused(f"no JSON value at character {end.value}") from None
-    except RecursionError:
-        raise _Refused("nested too deeply") from None
-
-
-def skip_space(text: str, position: int) -> int:
-    """The next position at or after this one that is not JSON white space."""
-    match = _SPACE.match(text, position)
-    return match.end() if match else position
-
-
-def parse_all(text: str) -> Any:
-    """The one JSON value that `text` is. ValueError where it is not one, or more than one."""
-    value, end = parse(text, skip_space(text, 0))
-    if skip_space(text, end) != len(text):
-        raise _Refused("something follows the value")
-    return value
 
 
 def new_entity(name: str, entity_type: str, observations: Sequence[str]) -> EntityLine:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from memory_app import disk
-from tests.gating import GatedOs, on
+from tests.gating import GatedOs
 from tests.locks import Clock
 
 
@@ -339,68 +339,6 @@ def test_an_interrupt_goes_on_after_what_can_be_removed_is_removed(tmp_path: Pat
     assert not path.exists()
 
 
-# Folders
-
-
-def test_missing_folders_are_made_for_their_owner_alone_and_each_is_synced_into_its_parent(
-    tmp_path: Path, gated: GatedOs
-) -> None:
-    deep = tmp_path / "a" / "b" / "c"
-    assert disk.make_folders(str(deep)) == [str(tmp_path / "a"), str(tmp_path / "a" / "b"), str(deep)]
-    assert [mode(path) for path in (deep, deep.parent, deep.parent.parent)] == [0o700] * 3
-    made = [(name, arguments[0]) for name, arguments in gated.calls if name in ("mkdir", "open")]
-    assert made == [
-        ("mkdir", str(tmp_path / "a")),
-        ("open", str(tmp_path)),
-        ("mkdir", str(tmp_path / "a" / "b")),
-        ("open", str(tmp_path / "a")),
-        ("mkdir", str(deep)),
-        ("open", str(tmp_path / "a" / "b")),
-    ]
-    assert names(gated).count("fsync") == 3
-
-
-def test_folders_that_exist_are_left_as_they_are(tmp_path: Path, gated: GatedOs) -> None:
-    tmp_path.chmod(0o755)
-    assert disk.make_folders(str(tmp_path)) == []
-    assert mode(tmp_path) == 0o755
-    assert names(gated).count("mkdir") == 0
-
-
-def test_a_folder_that_another_process_makes_first_is_taken_as_it_is(tmp_path: Path, gated: GatedOs) -> None:
-    gated.before("mkdir", (tmp_path / "a").mkdir, on(tmp_path / "a"))
-    assert disk.make_folders(str(tmp_path / "a" / "b")) == [str(tmp_path / "a" / "b")]
-
-
-@pytest.mark.parametrize("make", [make_file, make_dangling_link])
-def test_what_is_no_folder_on_the_way_is_an_error_that_names_it(tmp_path: Path, make: Callable[[Path], None]) -> None:
-    make(tmp_path / "a")
-    with pytest.raises(NotADirectoryError, match=str(tmp_path / "a")):
-        disk.make_folders(str(tmp_path / "a" / "b"))
-    with pytest.raises(NotADirectoryError):
-        disk.make_folders(str(tmp_path / "a"))
-
-
-@pytest.mark.parametrize("call", ["mkdir", "open", "fsync"])
-@pytest.mark.parametrize("turn", [0, 1, 2])
-def test_folders_that_were_made_in_vain_are_taken_back(tmp_path: Path, gated: GatedOs, call: str, turn: int) -> None:
-    for _ in range(turn):
-        gated.before(call, lambda: None)
-    gated.fail(call, error(errno.ENOSPC))
-    before = descriptors()
-    with pytest.raises(OSError, match="No space"):
-        disk.make_folders(str(tmp_path / "a" / "b" / "c"))
-    assert os.listdir(tmp_path) == []
-    assert descriptors() == before
-
-
-def test_only_empty_folders_are_taken_back(tmp_path: Path) -> None:
-    created = disk.make_folders(str(tmp_path / "a" / "b"))
-    (tmp_path / "a" / "file").write_text("")
-    disk.remove_folders(created)
-    assert sorted(os.listdir(tmp_path / "a")) == ["file"]
-
-
 # Owner and mode
 
 
@@ -586,7 +524,8 @@ def test_no_call_of_the_disk_is_made_but_through_its_os(tmp_path: Path, monkeypa
     disk.link(str(tmp_path / "two"), str(tmp_path / "three"))
     disk.replace(str(tmp_path / "three"), str(tmp_path / "two"))
     disk.remove(str(tmp_path / "two"))
-    disk.remove_folders(disk.make_folders(str(tmp_path / "folder")))
+    disk.make_folder(str(tmp_path / "folder"))
+    disk.remove_folder(str(tmp_path / "folder"))
     disk.sync_folder(str(tmp_path))
     changing = {"open", "write", "fsync", "utime", "close", "rename", "link", "replace", "unlink", "mkdir", "rmdir"}
     assert changing <= used

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_app.jsonl import from_value, read_line, with_observations, without_observations
-from memory_app.records import EntityLine, RelationLine, parse_all, record
+from memory_app.parser import parse_all
+from memory_app.records import EntityLine, RelationLine, record
 
 ANN = b'{"type":"entity","name":"Ann","entityType":"p","observations":[]}'
 BO = b'{"type":"entity","name":"Bo","entityType":"p","observations":[]}'

@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "memory_app"
 CORE: dict[str, str] = {
     "store": "calls errors file graph lock",
     "calls": "errors graph",
-    "file": "disk errors graph reload shapes sidefiles",
+    "file": "disk errors folders graph reload shapes sidefiles",
     "sidefiles": "disk",
     "tools": "arguments changes errors graph queries records",
     "changes": "arguments errors graph jsonl records",
@@ -24,9 +24,10 @@ CORE: dict[str, str] = {
     "reload": "graph jsonl records shapes",
     "graph": "blocks records shapes",
     "blocks": "records",
-    "shapes": "errors jsonl records",
-    "jsonl": "records",
+    "shapes": "errors jsonl parser records",
+    "jsonl": "parser records",
     "records": "",
+    "parser": "",
     "fold": "",
     "schemas": "arguments",
     "arguments": "errors values",
@@ -39,6 +40,7 @@ CORE: dict[str, str] = {
     "heartbeat": "lockfile",
     "lockfile": "disk identity",
     "identity": "",
+    "folders": "disk",
     "disk": "",
     "errors": "",
 }
@@ -47,7 +49,9 @@ SDK = {"mcp", "mcp_types", "anyio", "pydantic", "pydantic_core"}
 KNOW_THE_SDK = {"finish", "guidance", "http", "messages", "quickstart", "serve", "stdio", "wire"}
 PROTOCOL = KNOW_THE_SDK | {"connections", "guard", "notices", "pipes", "prompts", "service", "updates"}
 # Reads no clock, starts no thread, does no input or output.
-PURE = {"records", "jsonl", "shapes", "blocks", "fold", "graph", "changes", "queries", "reload", "tools", "values"}
+PURE = {
+    "tools", "changes", "queries", "reload", "graph", "blocks", "shapes", "jsonl", "records", "parser", "fold", "values",
+}  # fmt: skip
 IMPURE_IMPORTS = {"os", "io", "time", "datetime", "threading", "random", "secrets", "subprocess", "socket", "pathlib"}
 CHANGING = {
     "open", "write", "replace", "rename", "renames", "unlink", "remove", "rmdir", "removedirs", "mkdir", "makedirs",

@@ -17,6 +17,7 @@ from memory_app import disk
 from memory_app.commands.access import whole
 from memory_app.errors import StoreError
 from memory_app.expansion import shown
+from memory_app.folders import make_folders
 
 _FORM: Final = "%Y%m%dT%H%M%SZ"
 _STAMP: Final = re.compile(r"\.(\d{8}T\d{6}Z)\.bak")
@@ -63,7 +64,7 @@ def made(path: str, data: bytes, folder: str | None = None, ending: str = ".bak"
     try:
         folder, name = _place(path, folder)
         if folder and not os.path.isdir(folder):
-            disk.make_folders(folder)
+            make_folders(folder)
         fd, copy = _created(os.path.join(folder, name), ending)
         try:
             with contextlib.suppress(FileNotFoundError):

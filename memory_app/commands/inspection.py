@@ -14,6 +14,7 @@ from memory_app.commands.findings import Finding
 from memory_app.commands.likeness import alike
 from memory_app.commands.mending import OTHER_VALUES, distinct
 from memory_app.jsonl import read_line
+from memory_app.parser import parse
 from memory_app.records import (
     KIND_KEYS,
     RELATION_KEYS,
@@ -26,7 +27,6 @@ from memory_app.records import (
     first_key,
     new_relation,
     observation_text,
-    parse,
 )
 
 _BLANK: Final = b" \t\r"

@@ -13,7 +13,6 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from memory_app import disk
 from memory_app.commands import backups
 from memory_app.commands.access import whole, written_new
 from memory_app.commands.clients import entry, jsonc, toml
@@ -21,6 +20,7 @@ from memory_app.commands.clients.entry import Found, Start
 from memory_app.commands.clients.table import Client
 from memory_app.errors import StoreError, UsageError
 from memory_app.expansion import shown
+from memory_app.folders import make_folders
 
 _BOM: Final = "\ufeff"
 
@@ -97,7 +97,7 @@ def write(edit: Edit) -> str | None:
             )
     else:
         try:
-            disk.make_folders(os.path.dirname(os.path.realpath(edit.path)))
+            make_folders(os.path.dirname(os.path.realpath(edit.path)))
         except OSError as error:
             raise StoreError(f"{shown(edit.path)}: its folder cannot be made: {error.strerror or error}.") from error
     written_new(edit.path, [edit.after.encode()], force=True)

@@ -1,0 +1,66 @@
+"""The JSON parser of the memory file: it takes what can be written back without a change of meaning, and nothing else.
+
+A repeated key, a non-finite number, and nesting or numbers beyond what the interpreter's parser takes make a text
+unreadable: ValueError. White space is JSON's own four characters. No I/O, no clock, no thread.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+_SPACE: Final = re.compile(r"[ \t\r\n]*")
+
+
+class _Refused(ValueError):
+    """The parser would have let this pass; the file format does not."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise _Refused("a key is repeated")
+    return made
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise _Refused("a number is not finite")
+    return number
+
+
+def _constant(name: str) -> float:
+    raise _Refused(f"{name} is not JSON")
+
+
+_scan: Final[Callable[[str, int], tuple[Any, int]]] = json.JSONDecoder(  # type: ignore[attr-defined]
+    object_pairs_hook=_object, parse_float=_finite, parse_constant=_constant
+).scan_once
+
+
+def parse(text: str, position: int = 0) -> tuple[Any, int]:
+    """The JSON value that starts at `position`, and where it ends. ValueError where it is not one we take."""
+    try:
+        return _scan(text, position)
+    except StopIteration as end:
+        raise _Refused(f"no JSON value at character {end.value}") from None
+    except RecursionError:
+        raise _Refused("nested too deeply") from None
+
+
+def skip_space(text: str, position: int) -> int:
+    """The next position at or after this one that is not JSON white space."""
+    match = _SPACE.match(text, position)
+    return match.end() if match else position
+
+
+def parse_all(text: str) -> Any:
+    """The one JSON value that `text` is. ValueError where it is not one, or more than one."""
+    value, end = parse(text, skip_space(text, 0))
+    if skip_space(text, end) != len(text):
+        raise _Refused("something follows the value")
+    return value
