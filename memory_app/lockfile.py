@@ -123,7 +123,10 @@ class Held:
         return gone
 
     def is_ours(self) -> bool:
-        """Whether the path still holds the file and token that we put there; what cannot be read counts as lost."""
+        """Whether the path still holds the file and token that we put there.
+
+        One that cannot be read (no descriptor is left) is still that file while ours is open; else it counts as lost.
+        """
         return self._process == os.getpid() and self._file is not None and self._is_at_path(self._file)
 
     def refresh(self) -> None:
@@ -165,7 +168,9 @@ class Held:
 
     def _is_at_path(self, file: tuple[int, int]) -> bool:
         seen = look(self.path)
-        return seen is not None and (seen.device, seen.inode) == file and seen.data == self._data
+        if seen is None or (seen.device, seen.inode) != file:
+            return False
+        return seen.data == self._data or (seen.data is None and self._fd is not None)
 
 
 def new_token() -> str:

@@ -202,6 +202,33 @@ def test_where_the_system_gives_no_thread_calls_fail_at_once_and_later_ones_are_
         assert driver.finish() == 0
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits another process")
+def test_wherever_the_descriptors_run_out_a_call_is_answered_soon_and_truly(archive: Path, tmp_path: Path) -> None:
+    import resource
+
+    stored = ["first"]
+    with serve(archive, tmp_path) as driver:
+        driver.open()
+        driver.call("create_entities", entity("first"))
+        pid = driver.process.pid
+        before, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        highest = max(map(int, os.listdir(f"/proc/{pid}/fd")))
+        for limit in range(highest - 1, highest + 6):
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, (limit, hard))
+            answer = driver.call("create_entities", entity(f"with {limit}"))
+            text = answer["content"][0]["text"]
+            if answer["isError"]:
+                assert "Too many open files" in text
+            if not answer["isError"] or "The change is stored" in text:
+                stored.append(f"with {limit}")
+            assert names(tmp_path) == stored
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (before, hard))
+        assert driver.call("create_entities", entity("last"))["isError"] is False
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["memory.jsonl"]
+        assert driver.finish() == 0
+    assert names(tmp_path) == [*stored, "last"]
+
+
 def test_what_is_printed_inside_never_reaches_the_client(tmp_path: Path) -> None:
     noisy = """
 from memory_app import tools
