@@ -50,7 +50,8 @@ KNOW_THE_SDK = {"finish", "guidance", "http", "messages", "quickstart", "serve",
 PROTOCOL = KNOW_THE_SDK | {"connections", "guard", "notices", "pipes", "prompts", "service", "updates"}
 # Reads no clock, starts no thread, does no input or output.
 PURE = {
-    "tools", "changes", "queries", "reload", "graph", "blocks", "shapes", "jsonl", "records", "parser", "fold", "values",
+    "tools", "changes", "queries", "reload", "graph", "blocks", "shapes", "jsonl", "records", "parser", "fold",
+    "values",
 }  # fmt: skip
 IMPURE_IMPORTS = {"os", "io", "time", "datetime", "threading", "random", "secrets", "subprocess", "socket", "pathlib"}
 CHANGING = {
