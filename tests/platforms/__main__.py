@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from tests.platforms import clients, debian, image_row, interpreters, static, windows
+from tests.platforms import clients, debian, image_row, interpreters, musl, static, windows
 from tests.platforms.fetching import CACHE, ROOT
 from tests.platforms.results import Row, or_missing, table
 
@@ -23,6 +23,7 @@ _PARTS: Final[Mapping[str, tuple[str, str, Callable[[Path], list[Row]]]]] = {
     "debian": ("newer Debian suites", "CPython", debian.rows),
     "clients": ("client", "all", clients.rows),
     "image": ("container image (buildah)", "CPython", image_row.rows),
+    "musl": ("musl", "CPython", musl.rows),
     "static": ("every platform", "CPython", static.rows),
 }
 _RESULTS: Final = Path(__file__).with_name("RESULTS.md")
@@ -33,7 +34,8 @@ Written by `make platforms`; the archive was {name}, {size:.1f} MB, version {ver
 all nine tools, two writers at once, a kill in the middle of writing and what remains, paths with spaces and any
 letters, CR LF, the end of its input, commands. Windows adds its own scenes (`windows_scenes.py`), clients theirs
 (`clients.py`). Times are those of a machine that did other work as well. The last rows start nothing: they are all that
-can be said here about macOS and musl, and about Windows outside Wine.
+can be said here about macOS and musl, and about Windows outside Wine. No CPython for musl can be had from the
+registries that are used here; musl's own loader can, and is asked whether it finds what the libraries need.
 
 {table}"""
 

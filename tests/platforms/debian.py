@@ -33,16 +33,18 @@ class Suite(NamedTuple):
     processor: str
     pythons: tuple[str, ...]
     scenes: Sequence[Scene] = smoke.ALL
+    more: tuple[str, ...] = ()
 
     @property
     def emulated(self) -> bool:
         return self.processor == "arm64"
 
 
+SID: Final = Suite("sid", "amd64", ("python3.15",), more=("musl",))
 SUITES: Final = (
     Suite("trixie", "amd64", ("python3.13",)),
     Suite("forky", "amd64", ("python3.14",)),
-    Suite("sid", "amd64", ("python3.15",)),
+    SID,
     Suite("trixie", "arm64", ("python3.13",), smoke.ESSENTIAL),
 )
 
@@ -90,13 +92,14 @@ def tree(suite: Suite) -> Path:
     programs = {"debootstrap": "debootstrap", "dpkg-deb": "dpkg", "chroot": "coreutils"}
     need_programs(programs | ({_EMULATOR: "qemu-user-static"} if suite.emulated else {}))
     root = CACHE / "debian" / f"{suite.name}-{suite.processor}"
-    if (root / "complete").exists():
+    wanted = ",".join(["python3", *suite.pythons, *suite.more])
+    stamp = root / "complete"
+    if stamp.is_file() and stamp.read_text("utf-8") == wanted:
         return root
     shutil.rmtree(root, ignore_errors=True)
     packages = root.with_name(root.name + ".packages")
     shutil.rmtree(packages, ignore_errors=True)
     packages.mkdir(parents=True)
-    wanted = ",".join(["python3", *suite.pythons])
     options = ["--download-only", "--variant=minbase", f"--arch={suite.processor}", f"--include={wanted}"]
     try:
         call(["debootstrap", *options, suite.name, str(packages), _mirror(), _SID_SCRIPT])
@@ -109,7 +112,7 @@ def tree(suite: Suite) -> Path:
     for name in ("dev", "tmp", "srv"):
         (root / name).mkdir(exist_ok=True)
     _make_devices(root)
-    (root / "complete").touch()
+    stamp.write_text(wanted, "utf-8")
     return root
 
 

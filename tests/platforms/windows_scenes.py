@@ -88,7 +88,7 @@ def ctrl_c_ends_it_well(place: Place, folder: Path) -> None:
     assert done.stdout.strip() == "0", (done.stdout, done.stderr)
 
 
-def a_reader_that_keeps_the_file_open_is_waited_for(place: Place, folder: Path) -> None:
+def a_file_that_another_program_keeps_open_is_refused_and_later_written(place: Place, folder: Path) -> None:
     _store(place, folder, {"MEMORY_FILE_PATH": place.inside(folder / "memory.jsonl")})
     command = [*place.command, "-c", _HOLD, place.inside(folder / "memory.jsonl")]
     pipe = subprocess.PIPE
@@ -118,5 +118,5 @@ ALL: Final[tuple[Scene, ...]] = (
     drive_letters_unc_names_and_both_slashes_are_paths,
     a_users_name_may_have_any_letters,
     ctrl_c_ends_it_well,
-    a_reader_that_keeps_the_file_open_is_waited_for,
+    a_file_that_another_program_keeps_open_is_refused_and_later_written,
 )
