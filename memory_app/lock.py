@@ -92,6 +92,8 @@ class Lock:
         self._turn_began = self._released = time.monotonic()
         self.target = self._path
         """The real file, as the path led to it when the lock was taken: where the holder has to write."""
+        self.waiting = False
+        """Whether `acquire` has met another holder, and waits for it."""
 
     def acquire(self, deadline: float, abandoned: Callable[[], bool] = lambda: False) -> None:
         """Take the lock, waiting until `deadline` (time.monotonic()) or until `abandoned` says that nobody wants it.
@@ -107,6 +109,8 @@ class Lock:
         except BaseException:
             self.release()
             raise
+        finally:
+            self.waiting = False
         self._seen.clear()
 
     def held(self) -> bool:
@@ -162,6 +166,7 @@ class Lock:
             if held is not None:
                 return held
             self._turn = _TURN
+            self.waiting = True
             now = time.monotonic()
             if now >= deadline:
                 raise StoreError(self._timeout_text(memory, path, now - started), stored=False)

@@ -98,6 +98,10 @@ class Store:
             self._arrived.notify()
         return call.future
 
+    def waits(self) -> bool:
+        """Whether the writer is kept waiting by another program's lock."""
+        return self._lock.waiting
+
     def close(self, patience: float = 1.0, most: float = 30.0) -> None:
         """End the writer; returns when that is done, after `most` seconds in any case.
 

@@ -71,15 +71,16 @@ def graph_of(asked: argparse.Namespace) -> Graph:
 def changed(store: Store, change: Callable[[Graph], tuple[Graph, T]]) -> T:
     """Have the store apply a change and wait until it is saved. The change may be applied more than once."""
     future = store.submit(change)
+    told = False
     try:
-        return future.result(_SILENCE).value
-    except concurrent.futures.TimeoutError:
-        say("memory-server: another program is writing this memory; waiting for it ...")
-    try:
-        return future.result().value
+        while not concurrent.futures.wait([future], _SILENCE).done:
+            if store.waits() and not told:
+                say("memory-server: another program is writing this memory; waiting for it ...")
+                told = True
     except KeyboardInterrupt:
         future.cancel()
         raise
+    return future.result().value
 
 
 def refuse_read_only(path: str) -> None:
