@@ -11,11 +11,15 @@ import unicodedata
 from typing import Final
 
 _MARKS: Final = re.compile("[\u0300-\u036f]+")
+# Those of them that can go before anything else without a difference to the rest: not the iota below, which folds to a
+# letter, and not the joiner that keeps marks apart. Normalizing a long run of marks takes the square of its length.
+_LOOSE_MARKS: Final = re.compile("[\u0300-\u0344\u0346-\u034e\u0350-\u036f]+")
 
 
 def fold(text: str) -> str:
     """The folded form of a text. Folding pieces that are joined by a NUL gives the pieces' folded forms so joined."""
     if text.isascii():
         return text.lower()
-    decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
+    loose = _LOOSE_MARKS.sub("", text)
+    decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", loose).casefold())
     return _MARKS.sub("", decomposed).replace("\u0131", "i")

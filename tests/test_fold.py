@@ -68,3 +68,18 @@ def test_folding_again_changes_nothing_and_normal_forms_are_one(text: str) -> No
     folded = fold(text)
     assert fold(folded) == folded
     assert fold(unicodedata.normalize("NFC", text)) == fold(unicodedata.normalize("NFD", text)) == folded
+
+
+@given(st.text(st.one_of(st.characters(categories=["Mn", "Mc", "Me"]), st.characters(codec="utf-8")), max_size=12))
+def test_marks_that_go_first_make_no_difference_to_the_stated_sequence(text: str) -> None:
+    decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
+    stated = "".join(letter for letter in decomposed if not "\u0300" <= letter <= "\u036f")
+    assert fold(text) == stated.replace("ı", "i")
+
+
+def test_a_long_run_of_marks_is_gone_before_it_is_sorted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sorting one takes the square of its length."""
+    seen: list[int] = []
+    normalize = unicodedata.normalize
+    monkeypatch.setattr(unicodedata, "normalize", lambda form, text: seen.append(len(text)) or normalize(form, text))
+    assert fold("a" + "\u0301\u0316" * 30_000) == "a" and max(seen) == 1
