@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import threading
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Final, Literal
 
 from memory_app.arguments import EXAMPLES
-from tests.driver import VERSIONS, Driver, Era
+from tests.driver import ENVELOPE, VERSIONS, Driver, Era
 from tests.platforms.places import Place
 
 Scene = Callable[[Place, Path], None]
@@ -175,6 +178,35 @@ def its_commands_work(place: Place, folder: Path) -> None:
         assert b"Traceback" not in done.stderr, done.stderr
 
 
+def it_serves_over_http_too(place: Place, folder: Path) -> None:
+    file = place.inside(folder / "memory.jsonl")
+    command = place.argv("--file", file, "serve", "--http", "0")
+    pipe, null = subprocess.PIPE, subprocess.DEVNULL
+    with subprocess.Popen(command, env=dict(place.environ), stdin=null, stdout=null, stderr=pipe) as server:
+        assert server.stderr is not None
+        late = threading.Timer(place.patience, server.kill)  # ends the wait for its line as well
+        late.start()
+        try:
+            said = b""
+            while (line := server.stderr.readline()) and b"serving at " not in line:
+                said += line
+            assert line, said
+            url = line.decode().split("serving at ")[1].split()[0]
+            request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": dict(ENVELOPE)}}
+            headers = {
+                "Accept": "application/json, text/event-stream",
+                "Content-Type": "application/json",
+                "MCP-Protocol-Version": VERSIONS["2026"],
+                "Mcp-Method": "tools/list",
+            }
+            asked = urllib.request.Request(url, json.dumps(request).encode(), headers)
+            with urllib.request.urlopen(asked, timeout=place.patience) as answer:
+                _same({tool["name"] for tool in json.load(answer)["result"]["tools"]}, _TOOLS)
+        finally:
+            late.cancel()
+            server.kill()
+
+
 ESSENTIAL: Final[tuple[Scene, ...]] = (
     it_speaks_both_eras,
     all_nine_tools_do_their_work,
@@ -188,6 +220,7 @@ ALL: Final[tuple[Scene, ...]] = (
     a_file_with_cr_lf_is_read_and_kept,
     the_end_of_its_input_ends_it_with_everything_answered,
     its_commands_work,
+    it_serves_over_http_too,
 )
 
 
