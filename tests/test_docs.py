@@ -16,6 +16,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
+from memory_app import arguments, file, lock, messages, tools
 from memory_app.cli import commands, read_arguments, variables
 from memory_app.commands.clients.table import CLIENTS, Machine, places
 from memory_app.commands.frame import parser_of
@@ -165,6 +166,16 @@ def test_the_system_prompt_is_the_one_that_is_served() -> None:
 def test_json_that_is_shown_can_be_read(page: Path) -> None:
     for block in blocks(page, "json"):
         json.loads(block)
+
+
+def test_the_limits_that_are_told_are_those_of_the_program() -> None:
+    large, answer, line = file.LARGEST_FILE >> 30, tools.LARGEST_ANSWER >> 20, messages.LINE_LIMIT >> 20
+    assert answer == line, "they are told as one"
+    limits = f"a file of at most {large} GiB, an answer or a message of at most {answer} MiB"
+    assert f"{limits}, a search of at most {arguments.LONGEST_QUERY} characters" in text(README)
+    assert f"waits** for the lock {lock.WAIT:.0f} seconds at most" in text(README)
+    assert f"{large} GiB for the file, {answer} MiB for a line and for an answer" in text(GUIDE / "reliability.md")
+    assert f"not renewed for {lock.UNREFRESHED:.0f} seconds" in text(GUIDE / "how-it-works.md")
 
 
 def test_every_target_of_the_makefile_is_in_the_readme() -> None:

@@ -6,11 +6,13 @@ import errno
 import os
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from memory_app import disk, identity, lockfile
+from memory_app import disk, heartbeat, identity, lockfile
 from memory_app.heartbeat import Heartbeat
+from memory_app.lock import UNREFRESHED
 from memory_app.lockfile import Held
 from tests.gating import PATIENCE, GatedOs
 
@@ -45,6 +47,26 @@ def test_the_thread_refreshes_what_is_held_again_and_again(held: Held, monkeypat
     heart.discard(held)
     held.drop()  # waits for the beat that is under way
     assert [name for name, _ in gated.calls].count("utime") >= 2
+
+
+def test_it_waits_15_seconds_so_that_one_missed_beat_costs_no_lock(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+    reached, go_on = threading.Event(), threading.Event()
+
+    def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        reached.set()
+        assert go_on.wait(PATIENCE)
+
+    monkeypatch.setattr(heartbeat, "time", SimpleNamespace(sleep=sleep))
+    heart = Heartbeat()
+    heart.add(held)
+    assert reached.wait(PATIENCE)
+    heart.discard(held)
+    held.drop()
+    go_on.set()
+    assert waited == [15]
+    assert 2 * waited[0] <= UNREFRESHED
 
 
 def test_one_thread_is_started_once_and_for_all(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from memory_app import __version__
+from memory_app.updates import Updates
 from tests.driver import Driver, Era, Message, serve
 from tests.variants import until_exists, variant
 
@@ -133,6 +135,41 @@ def test_only_what_will_be_delivered_is_acknowledged(archive: Path, tmp_path: Pa
             "_meta": {**STAMP, "io.modelcontextprotocol/subscriptionId": listening},
         }
         assert driver.wait() == 0
+
+
+def test_the_file_is_looked_at_once_a_second_while_somebody_is_subscribed_and_no_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks = 0
+    waits: list[float] = []
+    pause = asyncio.sleep
+
+    async def look() -> int:
+        nonlocal looks
+        looks += 1
+        return 0
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        await pause(0)
+
+    async def tell() -> None:
+        raise AssertionError("nothing has changed")
+
+    async def work() -> None:
+        updates = Updates(look)
+        await updates.subscribe("somebody", tell)
+        while looks < 5:
+            await pause(0)
+        assert max(waits) <= 1
+        updates.unsubscribe("somebody")
+        before = looks
+        for _ in range(20):
+            await pause(0)
+        assert looks == before
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    asyncio.run(asyncio.wait_for(work(), 20))
 
 
 @pytest.mark.parametrize("where", ["concurrent.futures.ThreadPoolExecutor.submit", "memory_app.store.Store.graph"])
