@@ -33,7 +33,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from memory_app import identity, lockfile
+from memory_app import identity, lockfile, lockrecord
 from memory_app.errors import StoreError
 from memory_app.heartbeat import HEARTBEAT
 from memory_app.identity import Identity
@@ -238,7 +238,7 @@ class Lock:
     def _is_stale(self, path: str, seen: Sighting) -> bool:
         record = seen.record
         me = self._me or identity.this_process()
-        if record is not None and lockfile.known_gone(record, me, HEARTBEAT.holds):
+        if record is not None and lockrecord.known_gone(record, me, HEARTBEAT.holds):
             return True
         return self._is_unrefreshed(path, seen)
 

@@ -1,8 +1,6 @@
-"""One lock file: what stands in it, who wrote it, how it is made, refreshed, taken away from a dead holder, removed.
+"""One lock file: how it is made, refreshed, looked at, taken away from a dead holder, removed.
 
-The record is one JSON object. `pid`, `hostname` and `token` (32 hex digits, new for every acquisition) are what the
-npm server writes; `start`, `boot` and `pidns` (see `identity`) make the process unmistakable and are left out where
-unknown. Unknown fields are ignored. This module knows no clock and never waits; when to do what is `lock`'s business.
+What stands in it is `lockrecord`'s business, when to do what is `lock`'s: this module knows no clock and never waits.
 
 Rules: a file that is not ours is never written, touched or removed, only ever renamed by `take_aside`, which puts back
 what it did not expect. Links are not followed, and what is not a regular file is never opened, let alone removed.
@@ -11,15 +9,14 @@ what it did not expect. Links are not followed, and what is not a regular file i
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import stat
 import threading
-from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from memory_app import disk, identity
+from memory_app import disk, lockrecord
 from memory_app.identity import Identity
+from memory_app.lockrecord import Record
 
 _LARGEST_RECORD: Final = 4096
 """Bytes; a record has about 200. Of a longer one a piece is read, which is no record and so judged by age."""
@@ -31,17 +28,6 @@ _KINDS: Final = (
     (stat.S_ISFIFO, "a FIFO"),
     (stat.S_ISSOCK, "a socket"),
 )
-
-
-class Record(NamedTuple):
-    """Who says that it holds the lock."""
-
-    pid: int
-    hostname: str
-    token: str
-    start: str | None
-    boot: str | None
-    pidns: int | None
 
 
 class Sighting(NamedTuple):
@@ -56,7 +42,7 @@ class Sighting(NamedTuple):
     @property
     def record(self) -> Record | None:
         """The record, None if there is none to be read: a piece of one, another user's, something else."""
-        return None if self.data is None else _parse(self.data)
+        return None if self.data is None else lockrecord.parse(self.data)
 
     @property
     def mtime(self) -> float:
@@ -70,7 +56,7 @@ class Held:
         self.path = path
         self.token = token
         self._process = os.getpid()
-        self._data = _encode(me, token)
+        self._data = lockrecord.encode(me, token)
         self._fd: int | None = None  # kept open, not on Windows: no other process could break the lock then
         self._file: tuple[int, int] | None = None
         self._unfinished: int | None = None  # the descriptor of a file whose making failed and which may still be there
@@ -207,24 +193,6 @@ def look(path: str) -> Sighting | None:
     return Sighting(kind, seen.device, seen.inode, seen.mtime_ns, data)
 
 
-def known_gone(record: Record, me: Identity, held_here: Callable[[str], bool]) -> bool:
-    """Whether the record's process is proven to be gone from this machine, so that its lock may be broken at once.
-
-    `held_here` says whether a token is one that this process holds or is just about to: a record of our own that it
-    does not know was left by a removal that failed.
-    """
-    if record.hostname != me.hostname:
-        return False
-    if (record.start, record.boot, record.pidns) == (None, None, None):
-        if not me.initial:
-            return False  # in a container the pid of a record that says no more may be anybody's
-    elif (record.boot, record.pidns) != (me.boot, me.pidns):
-        return False
-    if record.pid == me.pid:
-        return not held_here(record.token)
-    return identity.gone(record.pid, record.start)
-
-
 def take_aside(path: str, judged: Sighting) -> bool:
     """Remove the regular file that was judged, and nothing else; True if the path is free of it.
 
@@ -274,35 +242,3 @@ def _file_at(path: str) -> tuple[int, int] | None:
 
 def _kind(mode: int) -> str:
     return next((words for test, words in _KINDS if test(mode)), "a device")
-
-
-def _encode(me: Identity, token: str) -> bytes:
-    fields = {"pid": me.pid, "hostname": me.hostname, "token": token}
-    extra = {"start": me.start, "boot": me.boot, "pidns": me.pidns}
-    known = {name: value for name, value in extra.items() if value is not None}
-    return json.dumps(fields | known, separators=(",", ":")).encode()
-
-
-def _parse(data: bytes) -> Record | None:
-    try:
-        fields = json.loads(data)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(fields, dict):
-        return None
-    pid, hostname, token = fields.get("pid"), fields.get("hostname"), fields.get("token")
-    if type(pid) is not int or not 0 < pid <= identity.LARGEST_PID:
-        return None
-    if not isinstance(hostname, str) or not isinstance(token, str):
-        return None
-    return Record(pid, hostname, token, _text(fields, "start"), _text(fields, "boot"), _number(fields, "pidns"))
-
-
-def _text(fields: dict[str, object], name: str) -> str | None:
-    value = fields.get(name)
-    return value if isinstance(value, str) else None
-
-
-def _number(fields: dict[str, object], name: str) -> int | None:
-    value = fields.get(name)
-    return value if type(value) is int else None

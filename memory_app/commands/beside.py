@@ -8,7 +8,7 @@ import stat
 import time
 from typing import Final
 
-from memory_app import disk, identity, lockfile
+from memory_app import disk, identity, lockfile, lockrecord
 from memory_app.commands.findings import Finding
 from memory_app.commands.terminal import counted
 from memory_app.lock import UNREFRESHED
@@ -65,7 +65,7 @@ def _lock(path: str) -> list[Finding]:
     record = seen.record
     age = max(time.time() - seen.mtime, 0)
     holder = f"process {record.pid} on {record.hostname}" if record else "nobody that can be read"
-    if record is not None and lockfile.known_gone(record, identity.this_process(), lambda _: False):
+    if record is not None and lockrecord.known_gone(record, identity.this_process(), lambda _: False):
         return [Finding("lock", f"{name} is stale: {holder} is gone. The next write removes it")]
     if age > UNREFRESHED:
         return [
