@@ -33,7 +33,7 @@ def writers_without_a_lock() -> list[str]:
 
 def histories_without_a_lock() -> list[str]:
     command = broken_server.command("no-lock")
-    return histories.run(range(6), processes=5, calls=12, command=command).losses
+    return histories.run(range(3), processes=5, calls=12, command=command).losses
 
 
 def histories_with_stale_reads() -> list[str]:
@@ -60,6 +60,9 @@ CHECKS: Final[tuple[Callable[[], list[str]], ...]] = (
     a_crash_without_a_sync_of_the_file,
     a_crash_in_a_write_in_place,
 )
+
+QUICK: Final = (kill_after_a_lie, histories_without_a_lock)
+"""A few seconds, for each run of the tests."""
 
 
 def run() -> Figures:

@@ -39,7 +39,12 @@ def test_concurrent_calls_to_five_servers_are_linearizable(archive: Path) -> Non
     assert figures.losses == [] and figures.counts["of them overlapping"] > 20
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("check", checkers.CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize(
+    "check",
+    [
+        pytest.param(check, marks=() if check in checkers.QUICK else pytest.mark.slow, id=check.__name__)
+        for check in checkers.CHECKS
+    ],
+)
 def test_each_checker_catches_servers_that_break_its_promise(check: Callable[[], list[str]]) -> None:
     assert check()
