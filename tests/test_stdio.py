@@ -61,8 +61,10 @@ def test_a_signal_ends_an_idle_server_at_once_without_a_word(archive: Path, tmp_
 @SIGNALS
 def test_a_signal_during_the_start_ends_it_without_a_traceback(archive: Path, tmp_path: Path, name: str) -> None:
     with serve(archive, tmp_path) as driver:
+        end = time.monotonic() + 20
         while "memory file" not in driver.stderr:  # it is about to load the SDK
             assert driver.process.poll() is None
+            assert time.monotonic() < end
             time.sleep(0.001)
         driver.signal(getattr(signal, name))
         assert driver.wait() == 0
