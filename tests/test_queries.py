@@ -63,6 +63,8 @@ def test_a_query_finds(query: str, text: str) -> None:
         ("likes tea", "like teas"),
         ("x\0y", "x y"),
         ("\u0301", "é"),
+        ("\u0301 \u0302", "green tea"),
+        ("\u0301 \u0302", "tea"),
         ("tea\0", "tea"),
     ],
 )
