@@ -175,6 +175,7 @@ def test_a_path_on_windows_takes_drives_shares_and_both_slashes(path: str, file:
         ("win32", {"localappdata": r"C:\U\L"}, r"C:\U\L\memory-server"),
         ("win32", {"USERPROFILE": r"C:\U"}, r"C:\U\AppData\Local\memory-server"),
         ("win32", {"HOMEDRIVE": "C:", "HOMEPATH": r"\U"}, r"C:\U\AppData\Local\memory-server"),
+        ("win32", {"HOMEDRIVE": "C:"}, None),
         ("win32", {}, None),
     ],
 )

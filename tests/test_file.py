@@ -396,11 +396,15 @@ def test_the_same_bytes_are_backed_up_once(memory: Path) -> None:
     assert beside(memory) == ["memory.jsonl", "memory.jsonl.20270115T080000Z.bak"]
 
 
-def test_other_bytes_of_the_same_second_are_backed_up_beside(memory: Path) -> None:
+@pytest.mark.parametrize(
+    "other", [DOCUMENT + "\n", DOCUMENT.replace("Ann", "Bob")], ids=["longer", "of the same length"]
+)
+def test_other_bytes_of_the_same_second_are_backed_up_beside(memory: Path, other: str) -> None:
     save(document(memory))
-    memory.write_text(DOCUMENT + "\n")
+    memory.write_text(other)
     save(MemoryFile(str(memory), now=lambda: NOW))
-    assert [path.read_text() for path in sorted(memory.parent.glob("*.bak"))] == [DOCUMENT, DOCUMENT + "\n"]
+    assert other != DOCUMENT
+    assert [path.read_text() for path in sorted(memory.parent.glob("*.bak"))] == [DOCUMENT, other]
     assert beside(memory)[-1] == "memory.jsonl.20270115T080001Z.bak"
 
 
