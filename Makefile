@@ -24,7 +24,7 @@ help:
 	@echo 'make bench           every cost beside the npm server'
 	@echo 'make platforms       the archive on every interpreter, platform and client that can be had here'
 	@echo 'make pins            resolve the requirements anew (needs uv); make startup, make platform-table: see build/'
-	@echo 'make clean           remove what was made, but for the downloads in .cache'
+	@echo 'make clean           remove what was made, but for the downloads in .cache and memories in dist'
 
 run:
 	@exec $(BUILD) run
@@ -70,8 +70,11 @@ startup: .venv-ready pyz-host
 platform-table: .venv-ready
 	@$(VENV) -m build.platform_table
 
+# `make run` keeps its memory in dist, beside the archive: that is not ours to remove.
 clean:
-	@rm -rf dist .venv .cache/tools .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -f dist/*.pyz dist/*.pyz.cdx.json dist/*.pyz.sha256 dist/*.mcpb dist/*.part
+	@rmdir dist 2>/dev/null || true
+	@rm -rf .venv .cache/tools .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -not -path './.cache/*' -prune -exec rm -rf {} +
 
 .PHONY: .venv-ready

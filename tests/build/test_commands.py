@@ -82,6 +82,21 @@ def test_an_unknown_platform_is_told_which_there_are(tree: Path) -> None:
     assert all(platform.name in done.stderr for platform in platforms.PLATFORMS)
 
 
+@pytest.mark.parametrize("memories", [[], ["memory.jsonl", "memory-work.jsonl", "memory.jsonl.20260131T180000Z.bak"]])
+def test_clean_removes_what_was_built_and_no_memory(archive: Path, tree: Path, memories: list[str]) -> None:
+    for name in ("memory-server.pyz", "memory-server-host.pyz"):
+        put_archive(tree, name, archive)
+        for ending in (".sha256", ".cdx.json", ".123.part"):
+            (tree / "dist" / (name + ending)).write_text("made")
+    (tree / "dist" / "memory-server.mcpb").write_text("made")
+    for name in memories:
+        (tree / "dist" / name).write_text("facts")
+    assert make(tree, "clean").returncode == 0
+    left = sorted(path.name for path in (tree / "dist").iterdir()) if memories else []
+    assert (tree / "dist").exists() is bool(memories)
+    assert left == sorted(memories)
+
+
 def test_help_names_every_command(tree: Path) -> None:
     done = make(tree, "help")
     for command in ("run", "test", "pyz", "pyz-host", "stress", "bench", "platforms", "clean"):
