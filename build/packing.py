@@ -50,7 +50,7 @@ def pack(kind: str, digest: str, target: Path) -> None:
             entries |= made
     target.parent.mkdir(exist_ok=True)
     content = _zip(entries)
-    bill = sbom.make(chosen, hashlib.sha256(content).hexdigest(), target.name)
+    bill = sbom.make(chosen, hashlib.sha256(content).hexdigest(), target.name, _version())
     _replace(target.with_name(target.name + ".cdx.json"), bill, 0o644)
     line = f"{hashlib.sha256(content).hexdigest()}  {target.name}\n"
     _replace(target.with_name(target.name + ".sha256"), line.encode(), 0o644)

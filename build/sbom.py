@@ -14,8 +14,8 @@ from pathlib import Path
 from build import wheels
 
 
-def make(platforms: list[str], sha256: str, name: str) -> bytes:
-    """The bill of the archive with that file name and hash, for these platforms."""
+def make(platforms: list[str], sha256: str, name: str, version: str) -> bytes:
+    """The bill of the archive with that file name and hash, of that version of the program, for these platforms."""
     chosen = wheels.locked(platforms)
     by_package: dict[tuple[str, str], list[tuple[wheels.Wheel, Path]]] = {}
     for wheel, path in zip(chosen, wheels.fetch(chosen), strict=True):
@@ -25,6 +25,7 @@ def make(platforms: list[str], sha256: str, name: str) -> bytes:
         "type": "application",
         "bom-ref": "memory-server",
         "name": name,
+        "version": version,
         "licenses": [{"license": {"id": "MIT"}}],
         "hashes": [{"alg": "SHA-256", "content": sha256}],
     }

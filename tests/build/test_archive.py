@@ -52,7 +52,9 @@ def test_the_hash_and_the_bill_of_materials_lie_beside_it(archive: Path) -> None
     assert archive.with_name(archive.name + ".sha256").read_text() == f"{digest}  {archive.name}\n"
     bill = json.loads(archive.with_name(archive.name + ".cdx.json").read_text("utf-8"))
     assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.6")
-    assert bill["metadata"]["component"]["hashes"] == [{"alg": "SHA-256", "content": digest}]
+    program = bill["metadata"]["component"]
+    assert program["hashes"] == [{"alg": "SHA-256", "content": digest}]
+    assert program["version"] == memory_app.__version__
     listed = {(one["name"], one["version"]) for one in bill["components"]}
     assert listed == {(wheel.name, wheel.version) for wheel in wheels.locked([platforms.host().name])}
     assert not [one["name"] for one in bill["components"] if not one["licenses"]]
