@@ -37,11 +37,12 @@ async def use(url: str, mode: Mode) -> tuple[str, Any, Any]:
 
 
 @MODES
-def test_tools_and_resource_are_the_same_over_http(tmp_path: Path, mode: Mode, plain: Serving) -> None:
-    version, graph, resource = asyncio.run(use(plain.url, mode))
+def test_tools_and_resource_are_the_same_over_http(tmp_path: Path, mode: Mode) -> None:
+    with serving(tmp_path) as server:
+        version, graph, resource = asyncio.run(use(server.url, mode))
+        assert json.loads(server.memory.read_text())["name"] == "Ann"
     assert (version >= "2026") == (mode == "auto")
     assert graph == resource == {"entities": ANN["entities"], "relations": []}
-    assert json.loads(plain.memory.read_text())["name"] == "Ann"
 
 
 def test_the_archive_serves_over_http(tmp_path: Path, archive: Path) -> None:
