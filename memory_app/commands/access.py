@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, TypeVar
 
 from memory_app import disk, shapes
-from memory_app.commands.terminal import say
+from memory_app.commands.terminal import say, working
 from memory_app.errors import StoreError, UsageError
 from memory_app.expansion import shown
 from memory_app.graph import Graph
@@ -73,10 +73,12 @@ def changed(store: Store, change: Callable[[Graph], tuple[Graph, T]]) -> T:
     future = store.submit(change)
     told = False
     try:
-        while not concurrent.futures.wait([future], _SILENCE).done:
-            if store.waits() and not told:
-                say("memory-server: another program is writing this memory; waiting for it ...")
-                told = True
+        with working("Working") as stop:
+            while not concurrent.futures.wait([future], _SILENCE).done:
+                if store.waits() and not told:
+                    stop()
+                    say("memory-server: another program is writing this memory; waiting for it ...")
+                    told = True
     except KeyboardInterrupt:
         future.cancel()
         raise

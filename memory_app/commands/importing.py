@@ -11,7 +11,7 @@ from typing import Any, Final
 from memory_app.commands import backups
 from memory_app.commands.access import changed, contents_of, located, opened, refuse_read_only, same_file, whole
 from memory_app.commands.differences import Difference, show_side, show_types
-from memory_app.commands.terminal import counted, output, safe, say, tracked, write_json
+from memory_app.commands.terminal import counted, output, safe, say, working, write_json
 from memory_app.commands.union import united
 from memory_app.errors import UsageError
 from memory_app.expansion import shown
@@ -61,16 +61,18 @@ def run(asked: argparse.Namespace) -> int:
     if not asked.dry_run:
         refuse_read_only(path)
     graphs, left = [], 0
-    for source in tracked(asked.sources, len(asked.sources), "Reading"):
+    for source in asked.sources:
         if source != "-" and same_file(source, path):
             raise UsageError(f"{shown(source)} is the memory itself: there is nothing to import.")
-        contents = contents_of(source)
+        with working("Reading"):
+            contents = contents_of(source)
+            graphs.append(Graph.of(contents))
         left += len(contents.head) + len(contents.tail)
-        graphs.append(Graph.of(contents))
     work = _Import(path, graphs)
     with opened(path, quiet=True) as store:
         if asked.dry_run:
-            work.look(store.graph())
+            with working("Comparing"):
+                work.look(store.graph())
         else:
             changed(store, work.apply)
     if asked.json:

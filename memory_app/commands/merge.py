@@ -13,7 +13,7 @@ from typing import Final
 from memory_app.commands import backups
 from memory_app.commands.access import changed, contents_of, opened, refuse_read_only, same_file, whole, written_new
 from memory_app.commands.differences import Difference
-from memory_app.commands.terminal import counted, output, safe, say, write_json
+from memory_app.commands.terminal import counted, output, safe, say, working, write_json
 from memory_app.commands.union import united
 from memory_app.errors import UsageError
 from memory_app.expansion import shown
@@ -38,8 +38,9 @@ def register(parser: argparse.ArgumentParser) -> None:
 def run(asked: argparse.Namespace) -> int:
     if same_file(asked.first, asked.second):
         raise UsageError(f"{shown(asked.first)} and {shown(asked.second)} are the same file.")
-    one, other = (Graph.of(contents_of(path)) for path in (asked.first, asked.second))
-    difference = Difference.between(one, other)
+    with working("Comparing"):
+        one, other = (Graph.of(contents_of(path)) for path in (asked.first, asked.second))
+        difference = Difference.between(one, other)
     written, backup = None, None
     if not asked.dry_run:
         if asked.output is None:

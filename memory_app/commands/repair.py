@@ -13,7 +13,7 @@ from memory_app.commands import backups
 from memory_app.commands.access import changed, existing, opened, refuse_read_only, whole
 from memory_app.commands.inspection import judged
 from memory_app.commands.mending import Mended, Options, mend
-from memory_app.commands.terminal import counted, output, safe, write_json
+from memory_app.commands.terminal import counted, output, safe, working, write_json
 from memory_app.graph import Graph
 
 EXAMPLES: Final = (
@@ -77,7 +77,8 @@ def run(asked: argparse.Namespace) -> int:
     repair = _Repair(path, asked)
     with opened(path, quiet=True) as store:
         if asked.dry_run:
-            repair.mended = repair.look(store.graph())
+            with working("Looking"):
+                repair.mended = repair.look(store.graph())
         else:
             changed(store, repair.apply)
     if asked.json:

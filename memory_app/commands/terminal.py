@@ -6,13 +6,15 @@ direction come out as visible escapes.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import sys
+import threading
 import time
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, TextIO, TypeVar
 
 T = TypeVar("T")
@@ -141,6 +143,42 @@ def tracked(items: Iterable[T], total: int, what: str) -> Iterator[T]:
         if drawn:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
+
+
+@contextlib.contextmanager
+def working(what: str) -> Iterator[Callable[[], None]]:
+    """A moving bar on the terminal beside work that cannot tell how far it is, if that lasts.
+
+    What is yielded takes the bar away before the end of the work, for a line that has to be said.
+    """
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield lambda: None
+        return
+    done = threading.Event()
+    mover = threading.Thread(target=_move, args=(what, done), daemon=True)
+
+    def stop() -> None:
+        done.set()
+        mover.join()
+
+    mover.start()
+    try:
+        yield stop
+    finally:
+        stop()
+
+
+def _move(what: str, done: threading.Event) -> None:
+    step = 0
+    wait = _PATIENCE
+    while not done.wait(wait):
+        place = step % (_BAR - 2)
+        sys.stderr.write(f"\r{what} [{'.' * place}###{'.' * (_BAR - 3 - place)}]\x1b[K")
+        sys.stderr.flush()
+        step, wait = step + 1, _TICK
+    if step:
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()
 
 
 def _draw(what: str, done: int, total: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import threading
 import time
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 
 from memory_app.commands import COMMANDS
 from memory_app.commands.plaintext import rendered
-from memory_app.commands.terminal import Terminal, columns, paragraph, safe, tracked
+from memory_app.commands.terminal import Terminal, columns, paragraph, safe, tracked, working
 from tests.commands.running import entity, relation, run, write
 
 
@@ -263,6 +264,20 @@ def test_progress_is_shown_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr("sys.stderr", screen)
         assert list(tracked(range(200), 200, "Reading")) == list(range(200))
         assert ("Reading [" in screen.text) is terminal
+        assert screen.text.endswith("\r\x1b[K") is terminal
+
+
+def test_a_bar_moves_beside_work_of_unknown_length_and_is_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memory_app.commands.terminal._PATIENCE", 0)
+    for terminal in (True, False):
+        moved = threading.Event()
+        screen = Screen(terminal)
+        monkeypatch.setattr(screen, "flush", moved.set)
+        monkeypatch.setattr("sys.stderr", screen)
+        with working("Comparing") as stop:
+            assert moved.wait(10) is True if terminal else not moved.is_set()
+            stop()
+        assert ("Comparing [###" in screen.text) is terminal
         assert screen.text.endswith("\r\x1b[K") is terminal
 
 
