@@ -9,15 +9,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tests.platforms import smoke
 from tests.platforms.fetching import CACHE, Missing, call, need_programs, need_root
 from tests.platforms.places import Place
 from tests.platforms.results import Row, or_missing, run_suite
-from tests.platforms.smoke import Scene
 
 _EMULATOR: Final = "qemu-aarch64-static"
 _SID_SCRIPT: Final = "/usr/share/debootstrap/scripts/sid"  # an older debootstrap has no scripts for newer suites
@@ -32,7 +29,6 @@ class Suite(NamedTuple):
     name: str
     processor: str
     pythons: tuple[str, ...]
-    scenes: Sequence[Scene] = smoke.ALL
     more: tuple[str, ...] = ()
 
     @property
@@ -45,7 +41,7 @@ SUITES: Final = (
     Suite("trixie", "amd64", ("python3.13",)),
     Suite("forky", "amd64", ("python3.14",)),
     SID,
-    Suite("trixie", "arm64", ("python3.13",), smoke.ESSENTIAL),
+    Suite("trixie", "arm64", ("python3.13",)),
 )
 
 
@@ -83,7 +79,7 @@ def _row(archive: Path, suite: Suite, python: str) -> Row:
         lambda path: "/" + str(path.relative_to(root)),
         _EMULATED_PATIENCE if suite.emulated else 30.0,
     )
-    return run_suite(place, suite.scenes, "the smaller suite" if suite.scenes is smoke.ESSENTIAL else "")
+    return run_suite(place)
 
 
 def tree(suite: Suite) -> Path:

@@ -210,14 +210,11 @@ def it_serves_over_http_too(place: Place, folder: Path) -> None:
             server.kill()
 
 
-ESSENTIAL: Final[tuple[Scene, ...]] = (
+ALL: Final[tuple[Scene, ...]] = (
     it_speaks_both_eras,
     all_nine_tools_do_their_work,
     two_writers_at_once_lose_nothing,
     what_was_answered_outlives_a_kill,
-)
-ALL: Final[tuple[Scene, ...]] = (
-    *ESSENTIAL,
     a_path_may_have_spaces_and_any_letters,
     the_archive_may_lie_anywhere_under_any_name,
     a_file_with_cr_lf_is_read_and_kept,
