@@ -126,11 +126,11 @@ def _print(what: str) -> int:
 def serve(asked: Asked, *, read_only: bool = False) -> int:
     """Serve one client over stdin and stdout until the end comes; the exit status."""
     from memory_app.pipes import fill_standard
+    from memory_app.signals import ASKING_FOR_THE_END
 
     fill_standard()
-    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK"):
-        if hasattr(signal, name):  # until the server is up there is nothing to finish; Python would print a traceback
-            signal.signal(getattr(signal, name), lambda *_: os._exit(0))
+    for number in ASKING_FOR_THE_END:  # there is nothing to finish before the server is up; Python prints tracebacks
+        signal.signal(number, lambda *_: os._exit(0))
     location = _locate(asked, moves=not read_only)
     from memory_app.notices import Notices
 

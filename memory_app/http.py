@@ -13,9 +13,8 @@ import contextlib
 import gc
 import logging
 import os
-import signal
 import socket
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any, Final
 
 import uvicorn
@@ -30,6 +29,7 @@ from memory_app.guard import PATH, Guard
 from memory_app.notices import Notices
 from memory_app.serve import Context, build_server
 from memory_app.service import Service
+from memory_app.signals import on_signals
 from memory_app.store import Store
 
 _LARGEST_BODY: Final = 16 << 20  # bytes of one request: a few hundred times what a model writes in one call
@@ -87,9 +87,7 @@ async def _serve(path: str, report: Notices, access: Access, listening: socket.s
         guard.stop()
         server.should_exit = True
 
-    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK"):
-        if hasattr(signal, name):
-            _on_signal(loop, getattr(signal, name), end)
+    on_signals(loop, end)
     gc.freeze()
     try:
         await server.serve(sockets=[listening])
@@ -120,13 +118,6 @@ def _listen(address: Address) -> socket.socket:
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or "that is no address of this machine"
         raise UsageError(f"Cannot listen at {address.host}:{address.port}: {reason}. Give another one.") from None
-
-
-def _on_signal(loop: asyncio.AbstractEventLoop, number: int, end: Callable[[], None]) -> None:
-    try:
-        loop.add_signal_handler(number, end)
-    except NotImplementedError:  # Windows: the handler runs in this thread, the loop has to be woken
-        signal.signal(number, lambda *_: loop.call_soon_threadsafe(end))
 
 
 class _Connections:

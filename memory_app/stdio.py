@@ -11,9 +11,7 @@ import asyncio
 import gc
 import logging
 import os
-import signal
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from memory_app import quickstart
 from memory_app.finish import Finishing
@@ -21,12 +19,12 @@ from memory_app.notices import Notices
 from memory_app.pipes import Output
 from memory_app.serve import build_server
 from memory_app.service import Service
+from memory_app.signals import on_signals
 from memory_app.store import Store
 from memory_app.wire import Wire
 
 _PATIENCE: Final = 30.0  # seconds for what is in flight at the end: a started save, a large answer
 _NOT_READING: Final = 2.0  # seconds without the client taking a byte, at the end, after which it is not waited for
-_SIGNALS: Final = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # those that the platform has
 
 
 def run(path: str, report: Notices, *, read_only: bool = False) -> int:
@@ -54,7 +52,7 @@ async def _serve(path: str, report: Notices, read_only: bool) -> bool:
         ending.append(loop.create_task(_expect_a_reader(wire.output)))
 
     wire = Wire(end, patience=_PATIENCE)
-    _on_signals(loop, wire.stop)
+    on_signals(loop, wire.stop)
     server = build_server(service, report)
     if quickstart.is_carried():
         server.middleware.append(Finishing(server, service, wire.output))
@@ -75,20 +73,3 @@ async def _expect_a_reader(output: Output) -> None:
         await asyncio.sleep(_NOT_READING)
         if queued and output.queued and output.taken == taken:
             output.abandon()
-
-
-def _on_signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> None:
-    """Every signal that asks for the end asks for the same gentle one, however often it comes."""
-    for name in _SIGNALS:
-        number = getattr(signal, name, None)
-        if number is None:
-            continue
-        try:
-            loop.add_signal_handler(number, stop)
-        except NotImplementedError:  # Windows: the handler runs in this thread, the loop has to be woken
-            signal.signal(number, lambda *_: _wake(loop, stop))
-
-
-def _wake(loop: asyncio.AbstractEventLoop, stop: Callable[[], Any]) -> None:
-    if not loop.is_closed():
-        loop.call_soon_threadsafe(stop)

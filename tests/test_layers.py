@@ -48,7 +48,7 @@ CORE: dict[str, str] = {
 # The protocol side: the only modules that may know the SDK, and only these.
 SDK = {"mcp", "mcp_types", "anyio", "pydantic", "pydantic_core"}
 KNOW_THE_SDK = {"finish", "guidance", "http", "messages", "quickstart", "serve", "stdio", "wire"}
-PROTOCOL = KNOW_THE_SDK | {"connections", "guard", "notices", "pipes", "prompts", "service", "updates"}
+PROTOCOL = KNOW_THE_SDK | {"connections", "guard", "notices", "pipes", "prompts", "service", "signals", "updates"}
 # Reads no clock, starts no thread, does no input or output.
 PURE = {
     "tools", "changes", "queries", "reload", "graph", "blocks", "shapes", "jsonl", "records", "parser", "fold",

@@ -16,7 +16,7 @@ from memory_app.commands.terminal import counted, output, safe, say, write_json
 from memory_app.errors import UsageError
 from memory_app.expansion import shown
 from memory_app.graph import Graph
-from memory_app.lock import Lock
+from memory_app.lock import WAIT, Lock
 
 EXAMPLES: Final = (
     ("restore", "bring the newest backup back"),
@@ -24,8 +24,6 @@ EXAMPLES: Final = (
     ("restore 3 --dry-run", "say what bringing the third newest back would change"),
     ("restore ~/backups/memory.jsonl.20260131T180000Z.bak", "bring a file back, wherever it is"),
 )
-
-_LOCK_WAIT: Final = 60.0
 
 
 def register(parser: argparse.ArgumentParser) -> None:
@@ -90,7 +88,7 @@ def _restored(path: str, data: bytes, wanted: Graph) -> str | None:
 def _put_aside(path: str) -> str:
     """A present file that is no memory cannot be the store's: under the lock it becomes a backup as a whole."""
     lock = Lock(path)
-    lock.acquire(time.monotonic() + _LOCK_WAIT)
+    lock.acquire(time.monotonic() + WAIT)
     try:
         return backups.moved_away(path)
     finally:
