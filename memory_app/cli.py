@@ -163,7 +163,7 @@ def _locate(asked: Asked, *, moves: bool) -> Location:
 
 
 def _shown(path: str) -> str:
-    from memory_app.expansion import shown
+    from memory_app.text import shown
 
     return shown(path)
 

@@ -20,6 +20,7 @@ from typing import Final
 
 from memory_app.environment import value_of
 from memory_app.errors import UsageError
+from memory_app.text import shown
 
 FILE_NAME: Final = "memory.jsonl"
 _FOLDER_NAME: Final = "memory-server"
@@ -91,11 +92,6 @@ def data_folder(environ: Mapping[str, str], platform: str) -> str | None:
         if base is None or not paths.isabs(base):  # the XDG specification has relative ones ignored
             base = home and paths.join(home, ".local", "share")
     return str(paths.join(base, _FOLDER_NAME)) if base else None
-
-
-def shown(text: str) -> str:
-    """`text`, as a rule a path, fit for one line of a terminal: line ends and bytes that are no UTF-8 become ?"""
-    return "".join(c if c.isprintable() or c == "\u3000" else "?" for c in text)  # the wide space stands in real names
 
 
 def _split_home(written: str, source: str, environ: Mapping[str, str], platform: str) -> tuple[str, str]:

@@ -10,10 +10,10 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from memory_app.errors import GraphError, StoreError
-from memory_app.fold import fold
 from memory_app.graph import Graph
 from memory_app.prompts import PROMPTS, Prompt
 from memory_app.service import Service
+from memory_app.text import fold
 
 _MOST_VALUES: Final = 100  # the protocol's limit for one completion
 

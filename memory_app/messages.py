@@ -27,7 +27,7 @@ from mcp_types import (
 from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 
-from memory_app.values import without_lone_surrogates
+from memory_app.text import without_lone_surrogates
 
 LINE_LIMIT: Final = 256 << 20  # bytes: what a tool may answer at most; npm's runtime gives up near 512 MiB
 _MOST_DIGITS: Final = 4000  # Python refuses to convert 4,300 and more

@@ -33,8 +33,9 @@ from typing import Final, NamedTuple
 from memory_app import disk, environment
 from memory_app.environment import value_of
 from memory_app.errors import StoreError, UsageError
-from memory_app.expansion import FILE_NAME, data_folder, expanded, file_path, flavour, shown
+from memory_app.expansion import FILE_NAME, data_folder, expanded, file_path, flavour
 from memory_app.lock import Lock
+from memory_app.text import shown
 
 _OLD_FILE_NAME: Final = "memory.json"
 _PROFILE: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from memory_app.errors import GraphError
-from memory_app.values import without_lone_surrogates
+from memory_app.text import without_lone_surrogates
 
 _LONGEST_NAME: Final = 200
 """Characters of an argument; a longer one is a pasted text, not the name of an entity."""

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from memory_app.blocks import SEPARATOR
-from memory_app.fold import fold
 from memory_app.graph import Graph
 from memory_app.records import EntityLine, RelationLine
+from memory_app.text import fold
 
 # Beyond this part of all entities it costs less to look at every relation than to gather those of each entity.
 _MANY: float = 0.25

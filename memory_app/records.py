@@ -12,9 +12,10 @@ No I/O, no clock, no thread. A line's `order` is its place in the file; lines ar
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
+
+from memory_app.text import SURROGATE, clean
 
 _KINDS: Final = {"entity": "entity", "relation": "relation"}
 quote: Final[Callable[[str], str]] = json.encoder.encode_basestring
@@ -34,7 +35,6 @@ _ENTITY_KEYS: Final = ["type", "name", "entityType", "observations"]
 # Deeper records are unreadable: the parser's own limit depends on how deep the caller stands; the wire takes as much.
 _DEEPEST: Final = 200
 _NESTED: Final = frozenset({dict, list})
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 class EntityLine:
@@ -144,11 +144,6 @@ def strings_json(texts: Sequence[str]) -> bytes:
     return ("[" + ",".join(map(quote, texts)) + "]").encode()
 
 
-def clean(text: str) -> str:
-    """The text as it is served and looked up: U+FFFD for each lone surrogate."""
-    return _SURROGATE.sub("\ufffd", text)
-
-
 def _entity_json(name: str, entity_type: str, observations: Sequence[str]) -> bytes:
     items = ",".join(map(quote, observations))
     return f'{{"name":{quote(name)},"entityType":{quote(entity_type)},"observations":[{items}]}}'.encode()
@@ -177,7 +172,7 @@ def record(value: Any, raw: bytes, kind: str | None = None) -> Line | None:
         if not plain and _is_too_deep(value):
             return None
         if escaped:
-            plain = plain and not _SURROGATE.search(name + "".join(value["observations"]) + (entity_type or ""))
+            plain = plain and not SURROGATE.search(name + "".join(value["observations"]) + (entity_type or ""))
             name, entity_type = clean(name), clean(entity_type or "")
         return EntityLine(raw, name, entity_type or "", plain)
     if kind == "relation":

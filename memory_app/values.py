@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import Final, NoReturn, TypeVar
 
+from memory_app.text import without_lone_surrogates
+
 _T = TypeVar("_T")
 _Container = TypeVar("_Container", list[object], dict[str, object])
 
@@ -83,17 +85,6 @@ def decoded(value: object, kind: type[_Container], expected: str) -> _Container:
     if isinstance(held, kind):
         return held
     raise MisfitError(expected, f"it is {_described(value)}, which is not valid JSON")
-
-
-def without_lone_surrogates(text: str) -> str:
-    """`text` with U+FFFD for each half of a surrogate pair that stands alone; two halves that belong together join."""
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
 
 
 def plain_text(value: object) -> str:

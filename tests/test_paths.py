@@ -14,10 +14,10 @@ import pytest
 
 from memory_app import disk, paths
 from memory_app.errors import StoreError, UsageError
-from memory_app.expansion import shown
 from memory_app.lock import Lock
 from memory_app.paths import Location, Surroundings
 from memory_app.shapes import reads_as_memory
+from memory_app.text import shown
 
 LINE = b'{"type":"entity","name":"Ann","entityType":"person","observations":[]}\n'
 

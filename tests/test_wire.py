@@ -15,7 +15,7 @@ from mcp_types import ErrorData, JSONRPCError, JSONRPCNotification, JSONRPCReque
 
 from memory_app import pipes
 from memory_app.messages import Lines, Malformed, encode, finished, parse
-from memory_app.values import without_lone_surrogates
+from memory_app.text import without_lone_surrogates
 
 STREAM = b'\n{"a":1}\r\n\nlong line here\ntail'
 LINES = [b"", b'{"a":1}\r', b"", b"long line here", b"tail"]

@@ -13,10 +13,10 @@ from typing import Final, TypeVar
 from memory_app import disk, shapes
 from memory_app.commands.terminal import say, working
 from memory_app.errors import StoreError, UsageError
-from memory_app.expansion import shown
 from memory_app.graph import Graph
 from memory_app.paths import Location, locate, move_old, surroundings
 from memory_app.store import Store
+from memory_app.text import shown
 
 T = TypeVar("T")
 

@@ -16,8 +16,8 @@ from typing import Final, NamedTuple
 from memory_app import disk
 from memory_app.commands.access import whole
 from memory_app.errors import StoreError
-from memory_app.expansion import shown
 from memory_app.folders import make_folders
+from memory_app.text import shown
 
 _FORM: Final = "%Y%m%dT%H%M%SZ"
 _STAMP: Final = re.compile(r"\.(\d{8}T\d{6}Z)\.bak")

@@ -10,8 +10,8 @@ from typing import Final
 
 from memory_app import disk, identity, lockfile, lockrecord
 from memory_app.commands.findings import Finding
-from memory_app.commands.terminal import counted
 from memory_app.lock import UNREFRESHED
+from memory_app.text import counted
 
 _TEMPORARY: Final = re.compile(r"\.[0-9a-f]{32}\.tmp")
 _LIVING: Final = 600.0

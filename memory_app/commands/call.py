@@ -14,7 +14,7 @@ from memory_app.commands.access import changed, located, opened
 from memory_app.commands.frame import program
 from memory_app.commands.terminal import output, say, write_bytes
 from memory_app.errors import GraphError, UsageError
-from memory_app.expansion import shown
+from memory_app.text import shown
 
 EXAMPLES: Final = (
     ("call", "list the tools, with an example of each"),

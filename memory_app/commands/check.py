@@ -13,8 +13,9 @@ from memory_app.commands.access import existing, whole
 from memory_app.commands.findings import KINDS, Finding, in_order, lines_text
 from memory_app.commands.frame import program
 from memory_app.commands.inspection import Counts, inspected
-from memory_app.commands.terminal import Terminal, counted, output, padded, safe, tracked, write_json
+from memory_app.commands.terminal import Terminal, output, padded, safe, tracked, write_json
 from memory_app.errors import UsageError
+from memory_app.text import counted
 
 EXAMPLES: Final = (
     ("check", "look at the memory that the server uses"),

@@ -21,8 +21,9 @@ from memory_app.commands.clients.table import CLIENTS, Client, Machine, places
 from memory_app.commands.frame import program
 from memory_app.commands.terminal import Terminal, output, safe, say, write_json
 from memory_app.errors import UsageError
-from memory_app.expansion import expanded, file_path, shown
+from memory_app.expansion import expanded, file_path
 from memory_app.paths import archive
+from memory_app.text import shown
 
 EXAMPLES: Final = (
     ("config", "list the clients, and which of them are here"),

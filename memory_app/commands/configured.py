@@ -18,7 +18,8 @@ from memory_app.commands.clients.entry import Found
 from memory_app.commands.clients.table import CLIENTS, Machine, places
 from memory_app.environment import value_of
 from memory_app.errors import MemoryServerError
-from memory_app.expansion import flavour, home_folder, shown
+from memory_app.expansion import flavour, home_folder
+from memory_app.text import shown
 
 _VARIABLE: Final = re.compile(r"\$\{[^}]*\}|%[^%\s]+%|\$[A-Z_][A-Z0-9_]*")
 _KINDS: Final = {"ours": "this server", "npm": "the npm server", "docker": "the container image"}

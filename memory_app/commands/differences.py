@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from memory_app.commands.terminal import Terminal, counted, safe
+from memory_app.commands.terminal import Terminal, safe
 from memory_app.graph import Graph
+from memory_app.text import counted
 
 _SHOWN: Final = 10
 """Names that are listed of each kind; --json has all."""

@@ -18,11 +18,12 @@ from memory_app.commands.access import located, whole
 from memory_app.commands.clients.table import Machine
 from memory_app.commands.configured import Entry, entries, npm_memories
 from memory_app.commands.frame import program
-from memory_app.commands.terminal import Terminal, counted, output, safe, write_json
+from memory_app.commands.terminal import Terminal, output, safe, write_json
 from memory_app.commands.trials import Trial, trials
 from memory_app.errors import MemoryServerError, UsageError
 from memory_app.paths import archive
 from memory_app.shapes import reads_as_memory
+from memory_app.text import counted
 
 EXAMPLES: Final = (
     ("doctor", "look at the memory that the server uses, and at the clients"),

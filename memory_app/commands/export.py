@@ -12,9 +12,9 @@ from typing import Final
 
 from memory_app.commands.access import existing, opened, same_file, written_new
 from memory_app.commands.formats import FORMS, Memory, Options, form_of, writer
-from memory_app.commands.terminal import counted, say, tracked, write_bytes
+from memory_app.commands.terminal import say, tracked, write_bytes
 from memory_app.errors import UsageError
-from memory_app.expansion import shown
+from memory_app.text import counted, shown
 
 EXAMPLES: Final = (
     ("export --format markdown", "print the memory as a page to read"),

@@ -10,7 +10,7 @@ from memory_app.commands import COMMANDS
 from memory_app.commands.plaintext import rendered
 from memory_app.commands.terminal import output
 from memory_app.errors import UsageError
-from memory_app.expansion import shown
+from memory_app.text import shown
 
 EXAMPLES: Final = (
     ("help", "list the topics"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from memory_app.fold import fold
+from memory_app.text import fold
 
 _NO_LETTER: Final = re.compile(r"[\W_]+")
 _DIGITS: Final = re.compile(r"\d+")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from memory_app.commands.terminal import Terminal, counted, paragraph, safe
-from memory_app.fold import fold
+from memory_app.commands.terminal import Terminal, paragraph, safe
 from memory_app.graph import Graph
 from memory_app.records import EntityLine, RelationLine
+from memory_app.text import counted, fold
 
 
 def show(out: Terminal, graph: Graph, line: EntityLine, *, words: Sequence[str] = (), most: int | None = None) -> None:

@@ -12,11 +12,11 @@ from memory_app import shapes
 from memory_app.commands import backup, backups
 from memory_app.commands.access import changed, located, opened, refuse_read_only, whole
 from memory_app.commands.differences import Difference
-from memory_app.commands.terminal import counted, output, safe, say, write_json
+from memory_app.commands.terminal import output, safe, say, write_json
 from memory_app.errors import UsageError
-from memory_app.expansion import shown
 from memory_app.graph import Graph
 from memory_app.lock import WAIT, Lock
+from memory_app.text import counted, shown
 
 EXAMPLES: Final = (
     ("restore", "bring the newest backup back"),

@@ -10,9 +10,9 @@ from typing import Final
 from memory_app import queries
 from memory_app.commands import portrait
 from memory_app.commands.access import graph_of
-from memory_app.commands.terminal import counted, output, say, write_json
+from memory_app.commands.terminal import output, say, write_json
 from memory_app.errors import UsageError
-from memory_app.fold import fold
+from memory_app.text import counted, fold
 
 EXAMPLES: Final = (
     ("search green tea", "find who likes green tea"),

@@ -17,8 +17,8 @@ from memory_app.commands.access import located
 from memory_app.commands.terminal import output
 from memory_app.environment import HTTP_TOKEN
 from memory_app.errors import UsageError
-from memory_app.expansion import shown
 from memory_app.notices import Notices
+from memory_app.text import shown
 
 EXAMPLES: Final = (
     ("serve --http 8765", "serve programs of this machine at http://127.0.0.1:8765/mcp"),

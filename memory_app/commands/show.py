@@ -10,10 +10,9 @@ from memory_app.commands import portrait
 from memory_app.commands.access import graph_of
 from memory_app.commands.terminal import output, write_json
 from memory_app.errors import UsageError
-from memory_app.expansion import shown
-from memory_app.fold import fold
 from memory_app.graph import Graph
 from memory_app.records import EntityLine
+from memory_app.text import fold, shown
 
 EXAMPLES: Final = (
     ("show Ann", "show what is known of Ann"),

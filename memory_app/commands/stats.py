@@ -9,8 +9,9 @@ from collections import Counter
 from typing import Any, Final
 
 from memory_app.commands.access import existing, opened
-from memory_app.commands.terminal import Terminal, columns, counted, cut, output, padded, safe, write_json
+from memory_app.commands.terminal import Terminal, columns, cut, output, padded, safe, write_json
 from memory_app.graph import Graph
+from memory_app.text import counted
 
 EXAMPLES: Final = (
     ("stats", "count what is in the memory"),

@@ -78,13 +78,6 @@ def paragraph(text: str, indent: str, first: str | None = None) -> str:
     return (indent if first is None else first) + f"\n{indent}".join(lines)
 
 
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """`1 entity`, `2,000 entities`."""
-    if number == 1:
-        return f"1 {noun}"
-    return f"{number:,} {plural or (noun[:-1] + 'ies' if noun.endswith('y') else noun + 's')}"
-
-
 def columns(text: str) -> int:
     """How many columns of a terminal the text takes."""
     if text.isascii():

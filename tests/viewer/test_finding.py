@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from memory_app import viewer
-from memory_app.fold import fold
+from memory_app.text import fold
 from tests.viewer import memories
 from tests.viewer.conftest import Open
 from tests.viewer.steps import STILL, chosen, focused, go_to, look_for, wait_for

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_app.fold import fold
+from memory_app.text import fold
 
 
 @pytest.mark.parametrize(
