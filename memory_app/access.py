@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-from memory_app import disk
+from memory_app.disk import calls
 from memory_app.environment import HTTP_TOKEN
 from memory_app.errors import UsageError
 
@@ -109,12 +109,12 @@ def new_token() -> str:
 def keep_token(path: str, token: str) -> None:
     """Write a new token file, readable by this user alone. UsageError if there is one already, or none can be made."""
     try:
-        fd = disk.create(path, 0o600)
+        fd = calls.create(path, 0o600)
         try:
-            disk.write_all(fd, (f"{token}\n".encode(),))
-            disk.sync(fd)
+            calls.write_all(fd, (f"{token}\n".encode(),))
+            calls.sync(fd)
         finally:
-            disk.close(fd)
+            calls.close(fd)
     except FileExistsError:
         raise UsageError(f"{path} exists already. Remove it first if its token is to be replaced.") from None
     except OSError as error:
@@ -136,15 +136,15 @@ def _token(path: str | None, environ: Mapping[str, str]) -> str | None:
     else:
         source = path
         try:
-            fd = disk.open_regular(path)
+            fd = calls.open_regular(path)
             try:
-                token = disk.read_all(fd).decode("utf-8", "replace").strip()
+                token = calls.read_all(fd).decode("utf-8", "replace").strip()
                 facts = os.fstat(fd)
             finally:
-                disk.close(fd)
+                calls.close(fd)
         except OSError as error:
             raise UsageError(f"The token file {path} cannot be read: {error.strerror}.") from None
-        if not disk.WINDOWS and facts.st_mode & _open_to_others(facts.st_uid):
+        if not calls.WINDOWS and facts.st_mode & _open_to_others(facts.st_uid):
             raise UsageError(f"The token file {path} can be read by other users: make it private with chmod 600.")
     if len(token) < _SHORTEST_TOKEN or not _TOKEN.fullmatch(token):
         raise UsageError(

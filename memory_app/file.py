@@ -26,10 +26,10 @@ import time
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from memory_app import disk
-from memory_app.disk import Signature
+from memory_app.disk import calls
+from memory_app.disk.calls import Signature
+from memory_app.disk.folders import make_folders
 from memory_app.errors import StoreError
-from memory_app.folders import make_folders
 from memory_app.graph import Graph
 from memory_app.reload import reload
 from memory_app.shapes import Contents, NotAMemory, read
@@ -69,7 +69,7 @@ class Snapshot(NamedTuple):
     def release(self) -> None:
         """Let go of the file. Its signature means nothing any more."""
         if self.held is not None:
-            disk.close_if_possible(self.held)
+            calls.close_if_possible(self.held)
 
 
 class MemoryFile:
@@ -83,7 +83,7 @@ class MemoryFile:
     def signature(self) -> Signature | None:
         """The signature of the file that is there now, None for none."""
         try:
-            return disk.signature_at(self.path)
+            return calls.signature_at(self.path)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
@@ -93,31 +93,31 @@ class MemoryFile:
         """The file as it is now; lines that `before` holds are not parsed again. StoreError if it is no memory."""
         for _ in range(_READ_TRIES):
             try:
-                fd = disk.open_regular(self.path)
+                fd = calls.open_regular(self.path)
             except (FileNotFoundError, NotADirectoryError):
                 return Snapshot(Graph.empty() if before is None or before.signature else before.graph, None)
             except OSError as error:
                 raise self._failure("could not be read; nothing was changed", error) from error
             keep = False
             try:
-                signature = disk.signature(fd)
+                signature = calls.signature(fd)
                 if signature.size > LARGEST_FILE:
                     raise StoreError(
                         f"{self.path} is larger than {LARGEST_FILE >> 30} GiB; nothing was changed. "
                         "Choose another memory file."
                     )
-                data = disk.read_all(fd)
-                if disk.signature(fd) != signature:
+                data = calls.read_all(fd)
+                if calls.signature(fd) != signature:
                     continue
                 snapshot = self._parsed(data, signature, before)
-                if not disk.WINDOWS:
+                if not calls.WINDOWS:
                     snapshot, keep = snapshot._replace(held=fd), True
                 return snapshot
             except OSError as error:
                 raise self._failure("could not be read; nothing was changed", error) from error
             finally:
                 if not keep:
-                    disk.close_if_possible(fd)
+                    calls.close_if_possible(fd)
         raise StoreError(
             f"{self.path} keeps changing while it is read; nothing was changed. "
             "Stop the program that writes it, then try again."
@@ -140,15 +140,15 @@ class MemoryFile:
         temporary = self._beside.temporary(target)
         fd = -1
         try:
-            fd = disk.create(temporary, 0o600)
+            fd = calls.create(temporary, 0o600)
             if wanted is not None:
-                disk.set_owner_and_mode(fd, wanted)
-            disk.write_all(fd, graph.chunks())
-            disk.sync(fd)
-            written = disk.signature(fd)
-            if disk.WINDOWS:
+                calls.set_owner_and_mode(fd, wanted)
+            calls.write_all(fd, graph.chunks())
+            calls.sync(fd)
+            written = calls.signature(fd)
+            if calls.WINDOWS:
                 closing, fd = fd, -1
-                disk.close(closing)
+                calls.close(closing)
             # The look at the file is the last of them: only the rename comes between it and the next writer.
             if os.path.realpath(self.path) != target or not lock_held() or self.signature() != old.signature:
                 self._beside.discard(fd, temporary)
@@ -166,7 +166,7 @@ class MemoryFile:
     def make_durable(self) -> None:
         """Have the last save's name on the medium. StoreError that says the change is stored all the same."""
         try:
-            disk.sync_folder(self._saved_in)
+            calls.sync_folder(self._saved_in)
         except OSError as error:
             raise StoreError(
                 f"The change is stored in {self.path}, but its folder could not be synced ({error.strerror or error}): "
@@ -202,7 +202,7 @@ class MemoryFile:
     def _permission(self, target: str) -> os.stat_result | None:
         """The status of the file that is to be replaced, None for none; refused where it may not be written."""
         try:
-            status = disk.lstat(target)
+            status = calls.lstat(target)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -223,7 +223,7 @@ class MemoryFile:
         Where that cannot be told the result equals no file's, so that the next look reads it.
         """
         try:
-            now = disk.signature(fd) if fd >= 0 else disk.signature_at(self.path)
+            now = calls.signature(fd) if fd >= 0 else calls.signature_at(self.path)
         except BaseException:  # noqa: BLE001 (the file is replaced by now: nothing may make that look otherwise)
             return written._replace(size=-1)
         return now if now[:4] == written[:4] else written._replace(size=-1)
@@ -231,10 +231,10 @@ class MemoryFile:
     def _replace(self, temporary: str, target: str, written: Signature) -> None:
         """Rename; an error after which the target is our file all the same (network file systems) is none."""
         try:
-            disk.replace(temporary, target)
+            calls.replace(temporary, target)
         except BaseException as error:
             try:
-                if disk.signature_at(target)[:4] == written[:4]:
+                if calls.signature_at(target)[:4] == written[:4]:
                     return
             except FileNotFoundError:
                 pass

@@ -14,7 +14,8 @@ import stat
 import threading
 from typing import Final, NamedTuple
 
-from memory_app import disk, lockrecord
+from memory_app import lockrecord
+from memory_app.disk import calls
 from memory_app.identity import Identity
 from memory_app.lockrecord import Record
 
@@ -65,18 +66,18 @@ class Held:
     def create(self) -> bool:
         """Make the file, with its record; False if the name is taken. OSError leaves nothing behind."""
         try:
-            fd = disk.create(self.path)
+            fd = calls.create(self.path)
         except FileExistsError:
             return False
         try:
-            self._file = disk.signature(fd)[:2]
-            disk.write_all(fd, [self._data])
+            self._file = calls.signature(fd)[:2]
+            calls.write_all(fd, [self._data])
         except BaseException:
             self._unfinished = fd
             self.take_back(just_made=True)
             raise
-        if disk.WINDOWS:
-            disk.close(fd)
+        if calls.WINDOWS:
+            calls.close(fd)
         else:
             self._fd = fd
         return True
@@ -90,22 +91,22 @@ class Held:
         fd = self._unfinished
         if fd is None:
             return True
-        gone = disk.WINDOWS
+        gone = calls.WINDOWS
         try:
-            if disk.WINDOWS:
-                disk.close_if_possible(fd)
-            file = self._file if self._file is not None or just_made else disk.signature(fd)[:2]
+            if calls.WINDOWS:
+                calls.close_if_possible(fd)
+            file = self._file if self._file is not None or just_made else calls.signature(fd)[:2]
             if file is not None and _file_at(self.path) not in (None, file):
                 gone = True  # it was broken, and this is a successor's
             else:
-                gone = disk.remove_if_possible(self.path) or gone
+                gone = calls.remove_if_possible(self.path) or gone
         except OSError:
             pass
         finally:
             if gone:
                 self._unfinished = None
-                if not disk.WINDOWS:
-                    disk.close_if_possible(fd)
+                if not calls.WINDOWS:
+                    calls.close_if_possible(fd)
         return gone
 
     def is_ours(self) -> bool:
@@ -119,16 +120,16 @@ class Held:
         """Set the file's time to now, so that nobody takes it for abandoned; a successor's is never touched."""
         with self._mutex:
             if self._fd is not None:
-                disk.touch(self._fd)
-            elif disk.WINDOWS and self._file is not None and self.is_ours():
-                disk.touch_at(self.path)
+                calls.touch(self._fd)
+            elif calls.WINDOWS and self._file is not None and self.is_ours():
+                calls.touch_at(self.path)
 
     def drop(self) -> None:
         """Remove the file if it is still ours. Raises no OSError: what stays is cleared by the next taker."""
         if self._process != os.getpid():  # in a fork's child the lock is the parent's, and the descriptor is a copy
             fd, self._fd, self._file = self._fd, None, None
             if fd is not None:
-                disk.close_if_possible(fd)
+                calls.close_if_possible(fd)
             return
         with self._mutex:
             fd, self._fd = self._fd, None
@@ -145,12 +146,12 @@ class Held:
                 raise
         finally:
             if fd is not None:
-                disk.close_if_possible(fd)
+                calls.close_if_possible(fd)
 
     def _remove(self, file: tuple[int, int] | None, is_open: bool) -> None:
         """Remove what is at the path if it is this file. While a file is open no other can get its inode number."""
-        if disk.signature_of(disk.lstat(self.path))[:2] == file and (is_open or self._is_at_path(file)):
-            disk.remove(self.path)
+        if calls.signature_of(calls.lstat(self.path))[:2] == file and (is_open or self._is_at_path(file)):
+            calls.remove(self.path)
 
     def _is_at_path(self, file: tuple[int, int]) -> bool:
         seen = look(self.path)
@@ -171,25 +172,25 @@ def exists(path: str) -> bool:
 def look(path: str) -> Sighting | None:
     """What stands at the path, None if nothing does. Never follows a link, never waits, raises no OSError."""
     try:
-        status = disk.lstat(path)
+        status = calls.lstat(path)
     except OSError:
         return None
-    seen, data = disk.signature_of(status), None
+    seen, data = calls.signature_of(status), None
     kind = "" if stat.S_ISREG(status.st_mode) else _kind(status.st_mode)
     if not kind:
         try:
-            fd = disk.open_regular(path, follow=False)
+            fd = calls.open_regular(path, follow=False)
         except FileNotFoundError:
             return None
         except OSError:
             return Sighting(kind, seen.device, seen.inode, seen.mtime_ns, None)
         try:
-            seen = disk.signature(fd)
-            data = disk.read_start(fd, _LARGEST_RECORD)
+            seen = calls.signature(fd)
+            data = calls.read_start(fd, _LARGEST_RECORD)
         except OSError:
             data = None
         finally:
-            disk.close_if_possible(fd)
+            calls.close_if_possible(fd)
     return Sighting(kind, seen.device, seen.inode, seen.mtime_ns, data)
 
 
@@ -205,7 +206,7 @@ def take_aside(path: str, judged: Sighting) -> bool:
     base = path.removesuffix(".break").removesuffix(".lock")
     aside = f"{base}.{new_token()}.tmp"
     try:
-        disk.rename(path, aside)
+        calls.rename(path, aside)
     except FileNotFoundError:
         return False
     try:
@@ -214,7 +215,7 @@ def take_aside(path: str, judged: Sighting) -> bool:
         _put_back(aside, path)
         raise
     if expected:
-        disk.remove_if_possible(aside)
+        calls.remove_if_possible(aside)
     else:
         _put_back(aside, path)
     return expected
@@ -222,20 +223,20 @@ def take_aside(path: str, judged: Sighting) -> bool:
 
 def _put_back(aside: str, path: str) -> None:
     try:
-        disk.link(aside, path)
+        calls.link(aside, path)
     except OSError:
         seen = look(aside)
         if seen is not None and seen.kind:
             if seen.kind == _FOLDER:  # it has no links, but its rename does not overwrite a file either
                 with contextlib.suppress(OSError):
-                    disk.rename(aside, path)
+                    calls.rename(aside, path)
             return
-    disk.remove_if_possible(aside)
+    calls.remove_if_possible(aside)
 
 
 def _file_at(path: str) -> tuple[int, int] | None:
     try:
-        return disk.signature_of(disk.lstat(path))[:2]
+        return calls.signature_of(calls.lstat(path))[:2]
     except OSError:
         return None
 

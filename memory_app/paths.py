@@ -30,7 +30,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from memory_app import disk, environment
+from memory_app import environment
+from memory_app.disk import calls
 from memory_app.environment import value_of
 from memory_app.errors import StoreError, UsageError
 from memory_app.expansion import FILE_NAME, data_folder, expanded, file_path, flavour
@@ -122,9 +123,9 @@ def move_old(location: Location, reads_as_memory: Callable[[bytes], bool]) -> Lo
         try:
             if os.path.lexists(location.path):
                 return settled
-            disk.rename(old, location.path)
+            calls.rename(old, location.path)
             with contextlib.suppress(OSError):  # after a power cut the old name may be back, and is moved again
-                disk.sync_folder(os.path.dirname(location.path))
+                calls.sync_folder(os.path.dirname(location.path))
         finally:
             lock.release()
     except (OSError, StoreError) as error:
@@ -232,19 +233,19 @@ def _takes_files(path: str) -> bool:
     """Whether a file can be made beside `path`, tried: what permissions say is not enough on Windows and shares."""
     trial = f"{path}.{os.urandom(16).hex()}.tmp"  # the pattern of temporary files: if it is left, a save removes it
     try:
-        disk.close(disk.create(trial, patient=False))
-        disk.remove(trial)
+        calls.close(calls.create(trial, patient=False))
+        calls.remove(trial)
     except OSError:
         return False
     return True
 
 
 def _content(path: str) -> bytes:
-    fd = disk.open_regular(path)
+    fd = calls.open_regular(path)
     try:
-        return disk.read_all(fd)
+        return calls.read_all(fd)
     finally:
-        disk.close(fd)
+        calls.close(fd)
 
 
 def _noted(location: Location, note: str) -> Location:

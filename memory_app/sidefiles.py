@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from memory_app import disk
+from memory_app.disk import calls
 
 TEMPORARY: Final = re.compile(r"\.[0-9a-f]{32}\.tmp")
 _BACKUP: Final = re.compile(r"\.\d{8}T\d{6}Z\.bak")
@@ -41,14 +41,14 @@ class SideFiles:
         self._leftovers.append(path)  # first, so that whatever goes wrong now, it is not forgotten
         try:
             if fd >= 0:
-                disk.close_if_possible(fd)
+                calls.close_if_possible(fd)
         finally:
-            if disk.remove_if_possible(path):
+            if calls.remove_if_possible(path):
                 self._leftovers.remove(path)
 
     def sweep(self, target: str) -> None:
         """Remove temporary files that nobody owns: ours that stayed, and, once, old ones of processes that died."""
-        self._leftovers = [path for path in self._leftovers if not disk.remove_if_possible(path)]
+        self._leftovers = [path for path in self._leftovers if not calls.remove_if_possible(path)]
         if self._swept:
             return
         with contextlib.suppress(OSError):
@@ -70,18 +70,18 @@ class SideFiles:
         while True:
             path = f"{target}.{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(seconds))}.bak"
             try:
-                fd = disk.create(path, 0o600)
+                fd = calls.create(path, 0o600)
                 break
             except FileExistsError:
                 seconds += 1  # the name of another backup of this second
         try:
             if wanted is not None:
-                disk.set_owner_and_mode(fd, wanted)
-            disk.write_all(fd, (data,))
-            disk.sync(fd)
+                calls.set_owner_and_mode(fd, wanted)
+            calls.write_all(fd, (data,))
+            calls.sync(fd)
             closing, fd = fd, -1
-            disk.close(closing)
-            disk.sync_folder(os.path.dirname(target))
+            calls.close(closing)
+            calls.sync_folder(os.path.dirname(target))
         except BaseException:
             with contextlib.suppress(BaseException):
                 self.discard(fd, path)
@@ -89,9 +89,9 @@ class SideFiles:
 
     def _remove_if_old(self, path: str) -> None:
         with contextlib.suppress(OSError):  # one that stays does not keep the others
-            status = disk.lstat(path)
+            status = calls.lstat(path)
             if stat.S_ISREG(status.st_mode) and self._now() - status.st_mtime > _TEMPORARY_AGE:
-                disk.remove(path)
+                calls.remove(path)
 
 
 def _beside(target: str, pattern: re.Pattern[str]) -> list[str]:
@@ -102,10 +102,10 @@ def _beside(target: str, pattern: re.Pattern[str]) -> list[str]:
 
 def _holds(path: str, data: bytes) -> bool:
     try:
-        fd = disk.open_regular(path, follow=False)
+        fd = calls.open_regular(path, follow=False)
     except OSError:
         return False
     try:
-        return disk.signature(fd).size == len(data) and disk.read_all(fd) == data
+        return calls.signature(fd).size == len(data) and calls.read_all(fd) == data
     finally:
-        disk.close_if_possible(fd)
+        calls.close_if_possible(fd)

@@ -15,9 +15,10 @@ from typing import Any
 
 import pytest
 
-from memory_app import disk, file
+from memory_app import file
 from memory_app.arguments import NewEntity
 from memory_app.changes import create_entities
+from memory_app.disk import calls
 from memory_app.errors import StoreError
 from memory_app.file import MemoryFile, Snapshot
 from memory_app.sidefiles import TEMPORARY
@@ -41,7 +42,7 @@ def memory(tmp_path: Path) -> Path:
 @pytest.fixture
 def gated(monkeypatch: pytest.MonkeyPatch) -> GatedOs:
     gated = GatedOs()
-    monkeypatch.setattr(disk, "os", gated)
+    monkeypatch.setattr(calls, "os", gated)
     return gated
 
 
@@ -166,7 +167,7 @@ def test_the_temporary_file_stands_beside_the_file_and_has_our_pattern(memory: P
 def test_a_saved_snapshot_is_that_of_the_file(memory: Path) -> None:
     one = MemoryFile(str(memory))
     first = save(one)
-    assert first is not None and first.signature == one.signature() == disk.signature_at(str(memory))
+    assert first is not None and first.signature == one.signature() == calls.signature_at(str(memory))
     second = save(one, first, "Newer")
     assert second is not None
     assert names(second) == names(one.read(None)) == ["New", "Newer"]

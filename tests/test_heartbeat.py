@@ -10,7 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from memory_app import disk, heartbeat, identity, lockfile
+from memory_app import heartbeat, identity, lockfile
+from memory_app.disk import calls
 from memory_app.heartbeat import Heartbeat
 from memory_app.lock import UNREFRESHED
 from memory_app.lockfile import Held
@@ -37,7 +38,7 @@ def is_fresh(path: str) -> bool:
 
 def test_the_thread_refreshes_what_is_held_again_and_again(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     gated = GatedOs()
-    monkeypatch.setattr(disk, "os", gated)
+    monkeypatch.setattr(calls, "os", gated)
     beats = [gated.gate("utime"), gated.gate("utime")]
     heart = Heartbeat(interval=0.01)
     heart.add(held)
@@ -96,7 +97,7 @@ def test_one_that_cannot_be_refreshed_does_not_keep_the_others_from_it(
 ) -> None:
     first, second = make(tmp_path / "first.lock"), make(tmp_path / "second.lock")
     gated = GatedOs()
-    monkeypatch.setattr(disk, "os", gated)
+    monkeypatch.setattr(calls, "os", gated)
     heart = Heartbeat()
     heart.add(first)
     heart.add(second)
@@ -119,7 +120,7 @@ def test_a_successor_at_the_path_is_never_refreshed(held: Held) -> None:
 def test_a_descriptor_that_was_closed_meanwhile_is_not_touched(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its number may be another file's by then: here that of a bystander, opened right after the release."""
     gated = GatedOs()
-    monkeypatch.setattr(disk, "os", gated)
+    monkeypatch.setattr(calls, "os", gated)
     bystander = Path(held.path).with_name("bystander")
     bystander.write_text("")
     os.utime(bystander, (LONG_AGO, LONG_AGO))
@@ -133,7 +134,7 @@ def test_a_descriptor_that_was_closed_meanwhile_is_not_touched(held: Held, monke
 
 def test_a_release_waits_for_a_refreshment_that_is_under_way(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     gated = GatedOs()
-    monkeypatch.setattr(disk, "os", gated)
+    monkeypatch.setattr(calls, "os", gated)
     touching = gated.gate("utime")
     beat = threading.Thread(target=held.refresh)
     beat.start()
@@ -151,7 +152,7 @@ def test_a_release_waits_for_a_refreshment_that_is_under_way(held: Held, monkeyp
 def test_on_windows_the_path_is_refreshed_while_the_token_there_is_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(disk, "WINDOWS", True)
+    monkeypatch.setattr(calls, "WINDOWS", True)
     held = make(tmp_path / "memory.jsonl.lock")
     path = Path(held.path)
     held.refresh()
@@ -168,9 +169,9 @@ def test_on_windows_the_path_is_refreshed_while_the_token_there_is_ours(
 
 
 def test_on_windows_the_lock_file_is_not_kept_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(disk, "WINDOWS", True)
+    monkeypatch.setattr(calls, "WINDOWS", True)
     gated = GatedOs()
-    monkeypatch.setattr(disk, "os", gated)
+    monkeypatch.setattr(calls, "os", gated)
     path = tmp_path / "memory.jsonl.lock"
     held = Held(str(path), lockfile.new_token(), identity.this_process())
     assert held.create()

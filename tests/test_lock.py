@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from memory_app import disk, heartbeat, identity, lock, lockfile
+from memory_app import heartbeat, identity, lock, lockfile
+from memory_app.disk import calls
 from memory_app.errors import StoreError
 from memory_app.lock import Lock, LockAbandoned
 from tests.gating import PATIENCE, GatedOs, on
@@ -30,7 +31,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 @pytest.fixture
 def gated(monkeypatch: pytest.MonkeyPatch) -> GatedOs:
     gated = GatedOs()
-    monkeypatch.setattr(disk, "os", gated)
+    monkeypatch.setattr(calls, "os", gated)
     return gated
 
 

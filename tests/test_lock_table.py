@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from memory_app import disk, identity, lock
+from memory_app import identity, lock
+from memory_app.disk import calls
 from memory_app.errors import StoreError
 from memory_app.identity import Identity
 from memory_app.lock import Lock
@@ -39,7 +40,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 @pytest.fixture
 def gated(monkeypatch: pytest.MonkeyPatch) -> GatedOs:
     gated = GatedOs()
-    monkeypatch.setattr(disk, "os", gated)
+    monkeypatch.setattr(calls, "os", gated)
     return gated
 
 

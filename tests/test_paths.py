@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from memory_app import disk, paths
+from memory_app import paths
+from memory_app.disk import calls
 from memory_app.errors import StoreError, UsageError
 from memory_app.lock import Lock
 from memory_app.paths import Location, Surroundings
@@ -65,7 +66,7 @@ def refuse(monkeypatch: pytest.MonkeyPatch) -> None:
     def create(path: str, mode: int = 0o600, *, patient: bool = True) -> int:
         raise PermissionError(13, "Permission denied", path)
 
-    monkeypatch.setattr(disk, "create", create)
+    monkeypatch.setattr(calls, "create", create)
 
 
 def test_the_option_is_relative_to_the_current_folder(machine: Machine) -> None:
@@ -367,7 +368,7 @@ def test_an_old_memory_that_cannot_be_renamed_now_is_used_under_its_old_name(
     def rename(source: str, target: str) -> None:
         raise PermissionError(13, "in use\nby another", source)
 
-    monkeypatch.setattr(disk, "rename", rename)
+    monkeypatch.setattr(calls, "rename", rename)
     settled = machine.settle()
     assert settled.path == str(old)
     assert len(settled.notes) == 1
@@ -422,7 +423,7 @@ def test_the_lock_is_given_back_whatever_happens(machine: Machine, monkeypatch: 
         patch.setattr(Lock, "acquire", fail)
         assert machine.settle().why == "under its old name"
     with monkeypatch.context() as patch:
-        patch.setattr(disk, "sync_folder", lambda path: disk.remove(path + "/no such file"))
+        patch.setattr(calls, "sync_folder", lambda path: calls.remove(path + "/no such file"))
         assert "was renamed" in machine.settle().notes[0]
     assert os.listdir(machine.server) == ["memory.jsonl"]
 

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from memory_app import changes, disk
+from memory_app import changes
 from memory_app.arguments import Addition, NewEntity, RelationKey
 from memory_app.calls import Call, Saved
+from memory_app.disk import calls
 from memory_app.errors import GraphError, StoreError
 from memory_app.graph import Graph
 from memory_app.lock import Lock
@@ -35,7 +36,7 @@ def memory(tmp_path: Path) -> Path:
 @pytest.fixture
 def gated(monkeypatch: pytest.MonkeyPatch) -> GatedOs:
     gated = GatedOs()
-    monkeypatch.setattr(disk, "os", gated)
+    monkeypatch.setattr(calls, "os", gated)
     return gated
 
 

@@ -102,7 +102,7 @@ def test_after_a_server_that_was_killed_while_it_saved_the_next_goes_on_at_once(
     # The process stops itself right before the rename, so the kill always hits a save.
     code = (
         "import os, signal, sys\n"
-        "from memory_app import disk\n"
+        "from memory_app.disk import calls as disk\n"
         "disk.replace = lambda *_: (print('saving', flush=True), signal.pause())\n"
         "from memory_app.store import Store\n"
         "from memory_app.arguments import NewEntity\n"

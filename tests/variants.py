@@ -57,7 +57,7 @@ def until_exists(path: Path) -> None:
 
 SLOW_SAVE = """
 import os, time
-from memory_app import disk
+from memory_app.disk import calls as disk
 replace = disk.replace
 def slow(source, target):
     open("started", "w").close()

@@ -10,8 +10,9 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Final, TypeVar
 
-from memory_app import disk, shapes
+from memory_app import shapes
 from memory_app.commands.terminal import say, working
+from memory_app.disk import calls
 from memory_app.errors import StoreError, UsageError
 from memory_app.graph import Graph
 from memory_app.paths import Location, locate, move_old, surroundings
@@ -96,14 +97,14 @@ def whole(path: str) -> bytes:
     """All bytes of a file, as they were at one moment. StoreError if they cannot be had."""
     try:
         for _ in range(_TRIES):
-            fd = disk.open_regular(path)
+            fd = calls.open_regular(path)
             try:
-                before = disk.signature(fd)
-                data = disk.read_all(fd)
-                if disk.signature(fd) == before:
+                before = calls.signature(fd)
+                data = calls.read_all(fd)
+                if calls.signature(fd) == before:
                     return data
             finally:
-                disk.close_if_possible(fd)
+                calls.close_if_possible(fd)
     except OSError as error:
         raise StoreError(f"{shown(path)} could not be read: {error.strerror or error}.") from error
     raise StoreError(f"{shown(path)} keeps changing while it is read. Stop the program that writes it, then try again.")
@@ -133,19 +134,19 @@ def written_new(path: str, chunks: list[bytes] | Iterator[bytes], *, force: bool
         raise UsageError(f"{shown(path)} exists already. Name another file, or add --force to replace it.")
     temporary = f"{target}.{os.urandom(16).hex()}.tmp"
     try:
-        fd = disk.create(temporary)
+        fd = calls.create(temporary)
         try:
             if os.path.exists(target):
-                disk.set_owner_and_mode(fd, os.stat(target))
-            disk.write_all(fd, chunks)
-            disk.sync(fd)
+                calls.set_owner_and_mode(fd, os.stat(target))
+            calls.write_all(fd, chunks)
+            calls.sync(fd)
         finally:
-            disk.close(fd)
-        disk.replace(temporary, target)
-        disk.sync_folder(os.path.dirname(target))
+            calls.close(fd)
+        calls.replace(temporary, target)
+        calls.sync_folder(os.path.dirname(target))
     except OSError as error:
-        disk.remove_if_possible(temporary)
+        calls.remove_if_possible(temporary)
         raise StoreError(f"{shown(path)} could not be written: {error.strerror or error}.") from error
     except BaseException:
-        disk.remove_if_possible(temporary)
+        calls.remove_if_possible(temporary)
         raise

@@ -13,10 +13,10 @@ import re
 import time
 from typing import Final, NamedTuple
 
-from memory_app import disk
 from memory_app.commands.access import whole
+from memory_app.disk import calls
+from memory_app.disk.folders import make_folders
 from memory_app.errors import StoreError
-from memory_app.folders import make_folders
 from memory_app.text import shown
 
 _FORM: Final = "%Y%m%dT%H%M%SZ"
@@ -68,15 +68,15 @@ def made(path: str, data: bytes, folder: str | None = None, ending: str = ".bak"
         fd, copy = _created(os.path.join(folder, name), ending)
         try:
             with contextlib.suppress(FileNotFoundError):
-                disk.set_owner_and_mode(fd, os.stat(path))
-            disk.write_all(fd, [data])
-            disk.sync(fd)
+                calls.set_owner_and_mode(fd, os.stat(path))
+            calls.write_all(fd, [data])
+            calls.sync(fd)
         finally:
-            disk.close(fd)
-        disk.sync_folder(folder)
+            calls.close(fd)
+        calls.sync_folder(folder)
     except OSError as error:
         if copy:
-            disk.remove_if_possible(copy)
+            calls.remove_if_possible(copy)
         raise StoreError(
             f"{shown(path)} could not be backed up: {error.strerror or error}. Nothing was changed."
         ) from error
@@ -87,9 +87,9 @@ def moved_away(path: str) -> str:
     """Give a file that is no memory the name of a backup; the caller has the lock. The new path."""
     target = os.path.realpath(path)
     fd, copy = _created(target, ".bak")
-    disk.close(fd)
-    disk.replace(target, copy)
-    disk.sync_folder(os.path.dirname(target))
+    calls.close(fd)
+    calls.replace(target, copy)
+    calls.sync_folder(os.path.dirname(target))
     return copy
 
 
@@ -98,7 +98,7 @@ def thinned(path: str, keep: int, folder: str | None = None) -> list[Backup]:
     gone = []
     for old in listed(path, folder)[keep:]:
         try:
-            disk.remove(old.path)
+            calls.remove(old.path)
             gone.append(old)
         except OSError as error:
             raise StoreError(f"{shown(old.path)} could not be removed: {error.strerror or error}.") from error
@@ -121,6 +121,6 @@ def _created(base: str, ending: str) -> tuple[int, str]:
     while True:
         path = f"{base}.{time.strftime(_FORM, time.gmtime(seconds))}{ending}"
         try:
-            return disk.create(path), path
+            return calls.create(path), path
         except FileExistsError:
             seconds += 1  # another copy of this second has the name

@@ -8,8 +8,9 @@ import stat
 import time
 from typing import Final
 
-from memory_app import disk, identity, lockfile, lockrecord
+from memory_app import identity, lockfile, lockrecord
 from memory_app.commands.findings import Finding
+from memory_app.disk import calls
 from memory_app.lock import UNREFRESHED
 from memory_app.text import counted
 
@@ -76,7 +77,7 @@ def _lock(path: str) -> list[Finding]:
 
 def _temporary(path: str, now: float) -> list[Finding]:
     try:
-        status = disk.lstat(path)
+        status = calls.lstat(path)
     except OSError:
         return []
     name, size = os.path.basename(path), counted(status.st_size, "byte")
@@ -87,7 +88,7 @@ def _temporary(path: str, now: float) -> list[Finding]:
 
 def _file(path: str, real: str) -> list[Finding]:
     try:
-        status = disk.lstat(real)
+        status = calls.lstat(real)
     except OSError:
         return []
     found = []

@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from memory_app import disk
 from memory_app.commands.mounts import remote, synced
+from memory_app.disk import calls
 from memory_app.errors import StoreError
 from memory_app.lock import Lock
 
@@ -56,7 +56,7 @@ def trials(folder: str, path: str, kept: str | None = None) -> list[Trial]:
             tried.append(_lock(path))
     finally:
         for name in names:
-            disk.remove_if_possible(name)
+            calls.remove_if_possible(name)
     return [*tried, _space(folder), *_kind(kept or folder)]
 
 
@@ -67,73 +67,73 @@ def _tried(what: str, needed: bool, call: Callable[[list[str]], str], names: lis
         trouble = error.strerror or str(error)
     finally:
         for name in names:
-            disk.remove_if_possible(name)
+            calls.remove_if_possible(name)
     return Trial(what, True) if not trouble else Trial(what, False if needed else None, trouble)
 
 
 def _creates(names: list[str]) -> str:
-    disk.close(disk.create(names[0]))
+    calls.close(calls.create(names[0]))
     try:
-        disk.close(disk.create(names[0]))
+        calls.close(calls.create(names[0]))
     except FileExistsError:
         return ""
     return "two programs would hold the lock at once: keep the memory on a local disk"
 
 
 def _syncs(names: list[str]) -> str:
-    fd = disk.create(names[0])
+    fd = calls.create(names[0])
     try:
-        disk.write_all(fd, [b"x"])
-        disk.sync(fd)
+        calls.write_all(fd, [b"x"])
+        calls.sync(fd)
     finally:
-        disk.close(fd)
-    disk.sync_folder(os.path.dirname(names[0]))
+        calls.close(fd)
+    calls.sync_folder(os.path.dirname(names[0]))
     return ""
 
 
 def _replaces(names: list[str]) -> str:
     for name in names[:2]:
-        fd = disk.create(name)
-        disk.write_all(fd, [name.encode()])
-        disk.close(fd)
-    reader = None if disk.WINDOWS else disk.open_regular(names[1])
+        fd = calls.create(name)
+        calls.write_all(fd, [name.encode()])
+        calls.close(fd)
+    reader = None if calls.WINDOWS else calls.open_regular(names[1])
     try:
-        disk.replace(names[0], names[1])
-        after = disk.open_regular(names[1])
+        calls.replace(names[0], names[1])
+        after = calls.open_regular(names[1])
         try:
-            new = disk.read_all(after)
+            new = calls.read_all(after)
         finally:
-            disk.close(after)
-        old = names[1].encode() if reader is None else disk.read_all(reader)
+            calls.close(after)
+        old = names[1].encode() if reader is None else calls.read_all(reader)
     finally:
         if reader is not None:
-            disk.close(reader)
+            calls.close(reader)
     if new != names[0].encode():
         return "the name still leads to the old file"
     return "" if old == names[1].encode() else "a reader saw a mixture"
 
 
 def _links(names: list[str]) -> str:
-    disk.close(disk.create(names[0]))
+    calls.close(calls.create(names[0]))
     try:
-        disk.link(names[0], names[1])
+        calls.link(names[0], names[1])
     except FileExistsError:
         raise
     except OSError:
         return "there are none here; only the breaking of an abandoned lock is a little less safe"
     try:
-        disk.link(names[0], names[1])
+        calls.link(names[0], names[1])
     except FileExistsError:
         return ""
     return "a link overwrote a file"
 
 
 def _clock(names: list[str]) -> str:
-    fd = disk.create(names[0])
+    fd = calls.create(names[0])
     try:
-        apart = disk.signature(fd).mtime_ns / 1e9 - time.time()
+        apart = calls.signature(fd).mtime_ns / 1e9 - time.time()
     finally:
-        disk.close(fd)
+        calls.close(fd)
     if abs(apart) < _CLOCKS_APART:
         return ""
     return f"it is {abs(apart):.0f} s {'ahead' if apart > 0 else 'behind'}: a lock would look stale, or alive, too long"

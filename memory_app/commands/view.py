@@ -17,9 +17,10 @@ import time
 import webbrowser
 from typing import Final
 
-from memory_app import disk, tools, viewer
+from memory_app import tools, viewer
 from memory_app.commands.access import existing, opened, same_file, written_new
 from memory_app.commands.terminal import output, safe, say
+from memory_app.disk import calls
 from memory_app.errors import UsageError
 
 EXAMPLES: Final = (
@@ -64,10 +65,10 @@ def _tidy(folder: str) -> None:
         for name in os.listdir(folder):
             if _PAGE.fullmatch(name):
                 path = os.path.join(folder, name)
-                status = disk.lstat(path)
+                status = calls.lstat(path)
                 ours = not hasattr(os, "getuid") or status.st_uid == os.getuid()
                 if ours and stat.S_ISREG(status.st_mode) and time.time() - status.st_mtime > _OLD:
-                    disk.remove(path)
+                    calls.remove(path)
 
 
 def _open(path: str) -> bool:

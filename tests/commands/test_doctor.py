@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from memory_app import disk
 from memory_app.commands.clients.table import CLIENTS, Machine, places
 from memory_app.commands.mounts import kind_of, remote, synced
 from memory_app.commands.trials import trials
+from memory_app.disk import calls as disk
 from tests.commands.running import Result, environment, run
 
 

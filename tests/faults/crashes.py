@@ -18,7 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from memory_app import disk, paths, shapes
+from memory_app import paths, shapes
+from memory_app.disk import calls
 from memory_app.store import Store
 from tests.faults.folders import folder
 from tests.faults.power import Cut, Recorder, State, cuts
@@ -87,11 +88,11 @@ def _write_in_place(inside: Path, recorder: Recorder) -> list[bytes | None]:
     target = str(inside / "memory.jsonl")
     after = applied(LINES, *CHANGES[0])
     recorder.mark(1, 0)
-    seam: Any = disk
+    seam: Any = calls
     fd = seam.os.open(target, os.O_WRONLY | os.O_TRUNC)
-    disk.write_all(fd, [after])
-    disk.sync(fd)
-    disk.close(fd)
+    calls.write_all(fd, [after])
+    calls.sync(fd)
+    calls.close(fd)
     recorder.mark(1, 1)
     return [LINES, after]
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from memory_app import disk
+from memory_app.disk import calls
 from tests.faults import crashes
 from tests.faults.crashes import IN_PLACE, SESSIONS, Session
 from tests.faults.folders import folder
@@ -70,21 +70,21 @@ def _after(work: Callable[[Path], None]) -> list[dict[str, bytes]]:
 
 
 def _new_file(inside: Path) -> int:
-    fd = disk.create(str(inside / "new"))
-    disk.write_all(fd, [b"new!"])
+    fd = calls.create(str(inside / "new"))
+    calls.write_all(fd, [b"new!"])
     return fd
 
 
 def test_the_model_lets_unsynced_bytes_be_torn_and_unsynced_names_be_missing() -> None:
-    states = _after(lambda inside: disk.close(_new_file(inside)))
+    states = _after(lambda inside: calls.close(_new_file(inside)))
     assert {state.get("new") for state in states} == {None, b"", b"ne", b"new!", b"\0\0\0\0", b"\0\0w!"}
     assert all(state["old"] == b"old" for state in states)
 
 
 def test_the_model_lets_a_rename_be_there_before_the_bytes() -> None:
     def work(inside: Path) -> None:
-        disk.close(_new_file(inside))
-        disk.replace(str(inside / "new"), str(inside / "old"))
+        calls.close(_new_file(inside))
+        calls.replace(str(inside / "new"), str(inside / "old"))
 
     states = _after(work)
     assert {"old": b""} in states and {"old": b"old"} in states and {"old": b"new!", "new": b"new!"} in states
@@ -93,9 +93,9 @@ def test_the_model_lets_a_rename_be_there_before_the_bytes() -> None:
 def test_the_model_keeps_what_was_synced() -> None:
     def work(inside: Path) -> None:
         fd = _new_file(inside)
-        disk.sync(fd)
-        disk.close(fd)
-        disk.replace(str(inside / "new"), str(inside / "old"))
-        disk.sync_folder(str(inside))
+        calls.sync(fd)
+        calls.close(fd)
+        calls.replace(str(inside / "new"), str(inside / "old"))
+        calls.sync_folder(str(inside))
 
     assert _after(work) == [{"old": b"new!"}]

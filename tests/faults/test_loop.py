@@ -8,7 +8,8 @@ from typing import Any, Final
 
 import pytest
 
-from memory_app import disk, lock, store
+from memory_app import lock, store
+from memory_app.disk import calls
 from memory_app.errors import StoreError
 from memory_app.file import MemoryFile
 from memory_app.sidefiles import SideFiles
@@ -70,7 +71,7 @@ def _in_place(self: MemoryFile, temporary: str, target: str, written: object) ->
     with open(temporary, "rb") as new:
         data = new.read()
     fd = os.open(target, os.O_WRONLY | os.O_TRUNC)
-    disk.write_all(fd, [data])
+    calls.write_all(fd, [data])
     os.close(fd)
     os.unlink(temporary)
 

@@ -23,7 +23,7 @@ ENTITY = {"entities": [{"name": "Last", "entityType": "thing", "observations": [
 # The program, which tells by one FIFO that it comes to a call of the disk, and there waits for the other one.
 GATED = """
 import sys
-from memory_app import disk
+from memory_app.disk import calls as disk
 from memory_app.cli import main
 from tests.gating import GatedOs
 

@@ -10,7 +10,7 @@ import os
 import sys
 import time
 
-from memory_app import disk
+from memory_app.disk import calls
 from memory_app.lock import WAIT, Lock
 
 
@@ -21,9 +21,9 @@ def append(lock: Lock, path: str, name: str) -> None:
         try:
             temporary = _prepare(path, name)
             if lock.held():
-                disk.replace(temporary, path)
+                calls.replace(temporary, path)
                 return
-            disk.remove(temporary)
+            calls.remove(temporary)
         finally:
             lock.release()
 
@@ -31,22 +31,22 @@ def append(lock: Lock, path: str, name: str) -> None:
 def _prepare(path: str, name: str) -> str:
     line = {"type": "entity", "name": name, "entityType": "test", "observations": []}
     temporary = f"{path}.{os.urandom(16).hex()}.tmp"
-    fd = disk.create(temporary)
-    disk.write_all(fd, [_read(path), json.dumps(line).encode(), b"\n"])
-    disk.sync(fd)
-    disk.close(fd)
+    fd = calls.create(temporary)
+    calls.write_all(fd, [_read(path), json.dumps(line).encode(), b"\n"])
+    calls.sync(fd)
+    calls.close(fd)
     return temporary
 
 
 def _read(path: str) -> bytes:
     try:
-        fd = disk.open_regular(path)
+        fd = calls.open_regular(path)
     except FileNotFoundError:
         return b""
     try:
-        return disk.read_all(fd)
+        return calls.read_all(fd)
     finally:
-        disk.close(fd)
+        calls.close(fd)
 
 
 def main(path: str, count: str, name: str) -> None:

@@ -9,7 +9,8 @@ import sys
 import time
 from typing import Any, Final
 
-from memory_app import cli, disk
+from memory_app import cli
+from memory_app.disk import calls as disk
 from memory_app.lock import Lock
 from memory_app.store import Store
 

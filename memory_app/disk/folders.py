@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 
-from memory_app import disk
+from memory_app.disk import calls
 
 
 def make_folders(path: str) -> list[str]:
@@ -26,9 +26,9 @@ def make_folders(path: str) -> list[str]:
     created: list[str] = []
     try:
         for folder in reversed(missing):
-            if disk.make_folder(folder):
+            if calls.make_folder(folder):
                 created.append(folder)
-            disk.sync_folder(os.path.dirname(folder))
+            calls.sync_folder(os.path.dirname(folder))
     except BaseException:
         remove_folders(created)
         raise
@@ -39,4 +39,4 @@ def remove_folders(created: list[str]) -> None:
     """Take back what `make_folders` made, as far as the folders are still empty."""
     for folder in reversed(created):
         with contextlib.suppress(OSError):
-            disk.remove_folder(folder)
+            calls.remove_folder(folder)

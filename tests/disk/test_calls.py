@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from memory_app import disk
+from memory_app.disk import calls as disk
 from tests.gating import GatedOs
 from tests.locks import Clock
 
