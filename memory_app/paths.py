@@ -35,7 +35,7 @@ from memory_app.disk import calls
 from memory_app.environment import value_of
 from memory_app.errors import StoreError, UsageError
 from memory_app.expansion import FILE_NAME, data_folder, expanded, file_path, flavour
-from memory_app.lock import Lock
+from memory_app.lock.lock import Lock
 from memory_app.text import shown
 
 _OLD_FILE_NAME: Final = "memory.json"

@@ -24,7 +24,7 @@ from memory_app.calls import Call, Saved, answer, apply, refuse
 from memory_app.errors import MemoryServerError, StoreError
 from memory_app.file import MemoryFile, Snapshot
 from memory_app.graph import Graph
-from memory_app.lock import WAIT, Lock, LockAbandoned
+from memory_app.lock.lock import WAIT, Lock, LockAbandoned
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from memory_app import identity
+from memory_app.lock import identity
 from tests.gating import PATIENCE
 
 ROOT: Final = Path(__file__).resolve().parent.parent

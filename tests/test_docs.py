@@ -16,13 +16,14 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
-from memory_app import arguments, file, lock, messages, tools
+from memory_app import arguments, file, messages, tools
 from memory_app.cli import commands, read_arguments, variables
 from memory_app.commands.clients.table import CLIENTS, Machine, places
 from memory_app.commands.frame import parser_of
 from memory_app.commands.help import topics
 from memory_app.commands.plaintext import rendered
 from memory_app.commands.terminal import Terminal, columns
+from memory_app.lock import lock
 from memory_app.prompts import PERSONAL_MEMORY
 from tests.commands.running import environment
 

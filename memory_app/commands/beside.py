@@ -8,10 +8,11 @@ import stat
 import time
 from typing import Final
 
-from memory_app import identity, lockfile, lockrecord
 from memory_app.commands.findings import Finding
 from memory_app.disk import calls
-from memory_app.lock import UNREFRESHED
+from memory_app.lock import identity, lockfile
+from memory_app.lock import record as lockrecord
+from memory_app.lock.lock import UNREFRESHED
 from memory_app.text import counted
 
 _TEMPORARY: Final = re.compile(r"\.[0-9a-f]{32}\.tmp")

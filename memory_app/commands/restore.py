@@ -15,7 +15,7 @@ from memory_app.commands.differences import Difference
 from memory_app.commands.terminal import output, safe, say, write_json
 from memory_app.errors import UsageError
 from memory_app.graph import Graph
-from memory_app.lock import WAIT, Lock
+from memory_app.lock.lock import WAIT, Lock
 from memory_app.text import counted, shown
 
 EXAMPLES: Final = (

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from memory_app.commands.mounts import remote, synced
 from memory_app.disk import calls
 from memory_app.errors import StoreError
-from memory_app.lock import Lock
+from memory_app.lock.lock import Lock
 
 _CLOCKS_APART: Final = 10.0
 """Seconds: a third of what makes a lock stale."""

@@ -7,7 +7,8 @@ import sys
 from types import SimpleNamespace
 from typing import Final
 
-from memory_app import cli, lock
+from memory_app import cli
+from memory_app.lock import lock
 
 _MEAN: Final = 0.015  # seconds; the lock multiplies it by a random number, here from 2/3 to 4/3
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from memory_app import identity
 from memory_app.commands.findings import KINDS
 from memory_app.commands.inspection import inspected
 from memory_app.commands.likeness import alike
+from memory_app.lock import identity
 from tests.commands.running import Result, entity, relation, run, write
 
 ANN = entity("Ann", observations=["Likes tea"])

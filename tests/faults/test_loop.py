@@ -8,10 +8,11 @@ from typing import Any, Final
 
 import pytest
 
-from memory_app import lock, store
+from memory_app import store
 from memory_app.disk import calls
 from memory_app.errors import StoreError
 from memory_app.file import MemoryFile
+from memory_app.lock import lock
 from memory_app.sidefiles import SideFiles
 from tests.faults import loop
 from tests.faults.loop import Fault, calls_of, faults_at, trial

@@ -11,7 +11,7 @@ import sys
 import time
 
 from memory_app.disk import calls
-from memory_app.lock import WAIT, Lock
+from memory_app.lock.lock import WAIT, Lock
 
 
 def append(lock: Lock, path: str, name: str) -> None:

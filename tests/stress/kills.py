@@ -217,7 +217,7 @@ def _leave_lock(memory: Path) -> None:
     """The lock of a process of ours that is gone."""
     code = f"""
 import os, time
-from memory_app.lock import Lock
+from memory_app.lock.lock import Lock
 Lock({str(memory)!r}).acquire(time.monotonic() + 20)
 os._exit(0)
 """

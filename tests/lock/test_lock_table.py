@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from memory_app import identity, lock
 from memory_app.disk import calls
 from memory_app.errors import StoreError
-from memory_app.identity import Identity
-from memory_app.lock import Lock
+from memory_app.lock import identity, lock
+from memory_app.lock.identity import Identity
+from memory_app.lock.lock import Lock
 from tests.gating import PATIENCE, GatedOs, in_thread, on, reading
 from tests.locks import FOREVER, Clock, our_fields, pid_that_is_gone, write_bytes, write_record
 

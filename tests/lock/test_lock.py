@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from memory_app import heartbeat, identity, lock, lockfile
 from memory_app.disk import calls
 from memory_app.errors import StoreError
-from memory_app.lock import Lock, LockAbandoned
+from memory_app.lock import heartbeat, identity, lock, lockfile
+from memory_app.lock.lock import Lock, LockAbandoned
 from tests.gating import PATIENCE, GatedOs, on
 from tests.locks import FOREVER, Clock, our_fields, write_record
 
@@ -427,7 +427,7 @@ def test_a_heartbeat_refreshes_the_lock_and_keeps_waiters_away(memory: Path, clo
 def test_a_forks_child_does_not_give_back_its_parents_lock(memory: Path) -> None:
     code = """
 import os, sys, threading, time
-from memory_app.lock import Lock
+from memory_app.lock.lock import Lock
 taken = Lock(sys.argv[1])
 taken.acquire(time.monotonic() + 20)
 child = os.fork()
@@ -451,7 +451,7 @@ taken.release()
 def test_the_heartbeat_thread_keeps_no_process_alive(memory: Path) -> None:
     code = """
 import sys, time
-from memory_app.lock import Lock
+from memory_app.lock.lock import Lock
 Lock(sys.argv[1]).acquire(time.monotonic() + 20)
 """
     subprocess.run([sys.executable, "-c", code, str(memory)], check=True, timeout=PATIENCE)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_app import identity
+from memory_app.lock import identity
 from tests.gating import PATIENCE
 from tests.locks import pid_that_is_gone
 
@@ -170,7 +170,7 @@ def test_the_proc_of_linux_is_not_asked_elsewhere(monkeypatch: pytest.MonkeyPatc
 
 @linux_only
 def test_a_process_in_a_pid_namespace_of_its_own_names_it() -> None:
-    code = "from memory_app import identity as i; m = i.this_process(); print(m.hostname, m.pidns, m.initial, m.pid)"
+    code = "from memory_app.lock import identity as i; m = i.this_process(); print(m.hostname, m.pidns, m.initial, m.pid)"
     command = ["unshare", "--pid", "--fork", sys.executable, "-c", code]
     try:
         done = subprocess.run(

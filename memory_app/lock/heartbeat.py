@@ -12,7 +12,7 @@ import threading
 import time
 from typing import Final
 
-from memory_app.lockfile import Held
+from memory_app.lock.lockfile import Held
 
 INTERVAL: Final = 15.0
 """Seconds; half of what makes a lock count as abandoned, so that one missed beat costs nothing."""

@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 
 from memory_app.errors import StoreError
-from memory_app.lock import Lock
+from memory_app.lock.lock import Lock
 from tests.gating import PATIENCE
 from tests.locks import NODE_PEER, Child, python, write_record
 
 HOLD = """
 import os, sys, time
-from memory_app.lock import Lock
+from memory_app.lock.lock import Lock
 taken = Lock(sys.argv[1])
 taken.acquire(time.monotonic() + 20)
 print("held", flush=True)
@@ -139,7 +139,7 @@ def test_a_live_holder_outside_is_not_taken_for_gone_by_a_waiter_in_another_pid_
         code = """
 import sys, time
 from memory_app.errors import StoreError
-from memory_app.lock import Lock
+from memory_app.lock.lock import Lock
 try:
     Lock(sys.argv[1]).acquire(time.monotonic() + 0.8)
 except StoreError:
@@ -167,7 +167,7 @@ def test_a_dead_holder_in_another_pid_namespace_is_judged_by_age(memory: Path, a
 WITHIN = """
 import os, signal, subprocess, sys, time
 from memory_app.errors import StoreError
-from memory_app.lock import Lock
+from memory_app.lock.lock import Lock
 holder = subprocess.Popen([sys.executable, "-c", sys.argv[2], sys.argv[1]], stdin=-1, stdout=-1, text=True)
 assert holder.stdout.readline() == "held\\n"
 taken = Lock(sys.argv[1])

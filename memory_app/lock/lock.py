@@ -33,11 +33,12 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from memory_app import identity, lockfile, lockrecord
 from memory_app.errors import StoreError
-from memory_app.heartbeat import HEARTBEAT
-from memory_app.identity import Identity
-from memory_app.lockfile import Held, Sighting
+from memory_app.lock import identity, lockfile
+from memory_app.lock import record as lockrecord
+from memory_app.lock.heartbeat import HEARTBEAT
+from memory_app.lock.identity import Identity
+from memory_app.lock.lockfile import Held, Sighting
 
 WAIT: Final = 60.0
 """Seconds from a call's arrival that it may wait: what clients commonly give a tool call."""

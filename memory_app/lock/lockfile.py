@@ -14,10 +14,10 @@ import stat
 import threading
 from typing import Final, NamedTuple
 
-from memory_app import lockrecord
 from memory_app.disk import calls
-from memory_app.identity import Identity
-from memory_app.lockrecord import Record
+from memory_app.lock import record as lockrecord
+from memory_app.lock.identity import Identity
+from memory_app.lock.record import Record
 
 _LARGEST_RECORD: Final = 4096
 """Bytes; a record has about 200. Of a longer one a piece is read, which is no record and so judged by age."""

@@ -11,8 +11,8 @@ import json
 from collections.abc import Callable
 from typing import NamedTuple
 
-from memory_app import identity
-from memory_app.identity import Identity
+from memory_app.lock import identity
+from memory_app.lock.identity import Identity
 
 
 class Record(NamedTuple):
