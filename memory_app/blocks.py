@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Generic, TypeVar
 
-from memory_app.records import EntityLine, RelationLine
+from memory_app.jsonl.records import EntityLine, RelationLine
 
 # Small enough that folding or copying one again is nothing, large enough that there are few of them.
 SPAN: Final = 256

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from memory_app.arguments import Addition, Deletion, NewEntity, RelationKey
 from memory_app.errors import GraphError
 from memory_app.graph import Graph
-from memory_app.jsonl import with_observations, without_observations
-from memory_app.records import EntityLine, RelationLine, new_entity, new_relation
+from memory_app.jsonl.lines import with_observations, without_observations
+from memory_app.jsonl.records import EntityLine, RelationLine, new_entity, new_relation
 
 
 class Added(NamedTuple):

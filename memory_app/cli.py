@@ -157,7 +157,7 @@ def _locate(asked: Asked, *, moves: bool) -> Location:
         return location
     if not moves:
         return location._replace(path=location.old, why="under its old name", old=None)
-    from memory_app.shapes import reads_as_memory
+    from memory_app.jsonl.document import reads_as_memory
 
     return move_old(location, reads_as_memory)
 

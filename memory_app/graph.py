@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import TypeVar
 
-from memory_app import shapes
 from memory_app.blocks import Blocks
-from memory_app.records import EntityLine, RelationLine
+from memory_app.jsonl import document
+from memory_app.jsonl.records import EntityLine, RelationLine
 
 L = TypeVar("L", EntityLine, RelationLine)
 
@@ -47,10 +47,10 @@ class Graph:
     @classmethod
     def empty(cls) -> Graph:
         """The graph of a file that does not exist."""
-        return cls.of(shapes.Contents((), (), (), False, ()))
+        return cls.of(document.Contents((), (), (), False, ()))
 
     @classmethod
-    def of(cls, contents: shapes.Contents) -> Graph:
+    def of(cls, contents: document.Contents) -> Graph:
         """The graph that a file's contents describe."""
         words: dict[str, str] = {}  # one object for each text that stands in many lines
         entity_lines: list[EntityLine] = []
@@ -152,7 +152,7 @@ class Graph:
 
     def chunks(self) -> Iterator[bytes]:
         """The bytes of the file that holds this graph, piece by piece."""
-        return shapes.chunks(self.head, chain(self.entity_lines.joined(), self.relation_lines.joined()), self.tail)
+        return document.chunks(self.head, chain(self.entity_lines.joined(), self.relation_lines.joined()), self.tail)
 
 
 def _placed(line: L, order: int) -> L:

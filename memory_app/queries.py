@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from memory_app.blocks import SEPARATOR
 from memory_app.graph import Graph
-from memory_app.records import EntityLine, RelationLine
+from memory_app.jsonl.records import EntityLine, RelationLine
 from memory_app.text import fold
 
 # Beyond this part of all entities it costs less to look at every relation than to gather those of each entity.

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
-from memory_app import shapes
 from memory_app.graph import Graph
-from memory_app.jsonl import read_line
-from memory_app.records import EntityLine, Line, RelationLine
+from memory_app.jsonl import document
+from memory_app.jsonl.lines import read_line
+from memory_app.jsonl.records import EntityLine, Line, RelationLine
 
 L = TypeVar("L", EntityLine, RelationLine)
 
@@ -25,7 +25,7 @@ class _Elsewise(Exception):
     """The difference is not one that can be put in place."""
 
 
-def reload(old: Graph, data: bytes) -> tuple[Graph, shapes.Contents | None]:
+def reload(old: Graph, data: bytes) -> tuple[Graph, document.Contents | None]:
     """The graph that the bytes hold; `old` itself if they hold the same. Contents only where the whole file was read.
 
     NotAMemory where the file has become something else.
@@ -35,7 +35,7 @@ def reload(old: Graph, data: bytes) -> tuple[Graph, shapes.Contents | None]:
     except _Elsewise:
         lines: dict[bytes, Line] = {line.raw: line for line in old.entity_lines}
         lines.update((line.raw, line) for line in old.relation_lines)
-        contents = shapes.read(data, lines)
+        contents = document.read(data, lines)
         graph = Graph.of(contents)
         # Whether only the white space around the records is another.
         same = not contents.foreign and graph.head == old.head and _raws(graph) == _raws(old)

@@ -15,7 +15,7 @@ from memory_app import changes, queries
 from memory_app.arguments import Arguments, Page
 from memory_app.errors import GraphError
 from memory_app.graph import Graph
-from memory_app.records import EntityLine, RelationLine, quote, strings_json
+from memory_app.jsonl.records import EntityLine, RelationLine, quote, strings_json
 
 # Bytes of JSON in one answer: clients refuse far smaller ones, and three copies of this still fit into memory.
 LARGEST_ANSWER: Final = 256 << 20

@@ -10,16 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_app import changes, shapes
+from memory_app import changes
 from memory_app.arguments import Addition, Deletion, NewEntity, RelationKey
 from memory_app.blocks import SPAN, Blocks
 from memory_app.errors import GraphError
 from memory_app.graph import Graph
-from memory_app.records import EntityLine, RelationLine, new_entity
+from memory_app.jsonl import document
+from memory_app.jsonl.records import EntityLine, RelationLine, new_entity
 
 
 def graph_of(*lines: str) -> Graph:
-    return Graph.of(shapes.read("".join(line + "\n" for line in lines).encode()))
+    return Graph.of(document.read("".join(line + "\n" for line in lines).encode()))
 
 
 def entity(name: str, *observations: str, more: str = "") -> str:
@@ -237,7 +238,7 @@ def test_what_was_made_by_changes_reads_back_as_the_same_graph() -> None:
     graph, _ = changes.create_relations(graph, [RelationKey(f"N{n}", f"N{n + 1}", "next") for n in range(699)])
     graph, _ = changes.delete_entities(graph, [f"N{n}" for n in range(0, 700, 3)])
     graph, _ = changes.add_observations(graph, [Addition("N1", ("more",)), Addition("N650", ("more",))])
-    again = Graph.of(shapes.read(b"".join(graph.chunks())))
+    again = Graph.of(document.read(b"".join(graph.chunks())))
     assert text(again) == text(graph)
     assert list(again.entities) == list(graph.entities)
     assert {name: ends(lines) for name, lines in again.touching.items()} == {

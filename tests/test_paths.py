@@ -15,9 +15,9 @@ import pytest
 from memory_app import paths
 from memory_app.disk import calls
 from memory_app.errors import StoreError, UsageError
+from memory_app.jsonl.document import reads_as_memory
 from memory_app.lock.lock import Lock
 from memory_app.paths import Location, Surroundings
-from memory_app.shapes import reads_as_memory
 from memory_app.text import shown
 
 LINE = b'{"type":"entity","name":"Ann","entityType":"person","observations":[]}\n'

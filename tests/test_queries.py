@@ -9,17 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_app import queries, shapes
+from memory_app import queries
 from memory_app.blocks import SPAN
 from memory_app.graph import Graph
-from memory_app.records import RelationLine, new_entity, new_relation
+from memory_app.jsonl import document
+from memory_app.jsonl.records import RelationLine, new_entity, new_relation
 from tests.model import Model
 
 
 def graph_of(entities: dict[str, list[str]], relations: list[tuple[str, str]] | None = None, kind: str = "") -> Graph:
     lines = [new_entity(name, kind, texts).raw for name, texts in entities.items()]
     lines += [new_relation(source, target, "r").raw for source, target in relations or []]
-    return Graph.of(shapes.read(b"".join(line + b"\n" for line in lines)))
+    return Graph.of(document.read(b"".join(line + b"\n" for line in lines)))
 
 
 def found(graph: Graph, query: str) -> list[str]:
@@ -96,7 +97,7 @@ def test_matches_come_in_file_order() -> None:
 
 def test_a_further_line_of_a_name_is_searched_for_its_observations_alone() -> None:
     lines = [new_entity("Ann", "person", ["tea"]).raw, new_entity("Ann", "robot", ["pie"]).raw]
-    graph = Graph.of(shapes.read(b"\n".join(lines)))
+    graph = Graph.of(document.read(b"\n".join(lines)))
     assert found(graph, "pie") == ["Ann"]
     assert found(graph, "robot") == []
     assert found(graph, "tea pie") == ["Ann"]
@@ -104,7 +105,7 @@ def test_a_further_line_of_a_name_is_searched_for_its_observations_alone() -> No
 
 
 def test_a_lone_surrogate_is_searched_as_the_replacement_character() -> None:
-    graph = Graph.of(shapes.read(b'{"type":"entity","name":"a\\ud800","entityType":"","observations":["\\udfff!"]}'))
+    graph = Graph.of(document.read(b'{"type":"entity","name":"a\\ud800","entityType":"","observations":["\\udfff!"]}'))
     assert found(graph, "\ufffd!") == found(graph, "A\ufffd") == ["a\ufffd"]
 
 
@@ -154,5 +155,5 @@ def test_relations_that_touch_are_the_same_by_either_way(count: int) -> None:
 
 def test_everything_is_each_entity_and_each_relation_once() -> None:
     lines = [new_entity("A", "", ["x"]).raw, new_relation("A", "A", "r").raw]
-    everything = queries.everything(Graph.of(shapes.read(b"\n".join(lines * 3))))
+    everything = queries.everything(Graph.of(document.read(b"\n".join(lines * 3))))
     assert (len(everything.entities), len(everything.relations)) == (1, 1)

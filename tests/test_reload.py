@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_app import blocks, jsonl, queries, reload, shapes
+from memory_app import blocks, queries, reload
 from memory_app.blocks import SPAN, Blocks
 from memory_app.graph import Graph
-from memory_app.records import EntityLine, RelationLine, new_entity, new_relation
-from memory_app.shapes import NotAMemory
+from memory_app.jsonl import document
+from memory_app.jsonl import lines as jsonl
+from memory_app.jsonl.document import NotAMemory
+from memory_app.jsonl.records import EntityLine, RelationLine, new_entity, new_relation
 
 NAMES = ["Ann", "Bo", "Cy", "Dee", "É\u2028", ""]
 WORDS = ["tea", "Tee", "café"]
@@ -73,7 +75,7 @@ odd_lines = st.sampled_from(
         *JUNK,
         b"",
         b" ",
-        shapes.OWN_MARKER,
+        document.OWN_MARKER,
         new_entity("Ann", "p", []).raw + b"\r",
         new_entity("Ann", "p", []).raw + new_entity("Bo", "p", ["tea"]).raw,
         b'{"type":"entity","name":"Ann","entityType":"p","observations":[],"v":1.0}',
@@ -132,7 +134,7 @@ def edited(lines: list[bytes], edit: tuple[str, int, int, bytes]) -> list[bytes]
 
 def fresh(data: bytes) -> Graph | None:
     try:
-        return Graph.of(shapes.read(data))
+        return Graph.of(document.read(data))
     except NotAMemory:
         return None
 
@@ -166,7 +168,7 @@ def expect_fresh_reads(lines: list[bytes], rounds: list[list[tuple[str, int, int
         assert in_order(after)
         assert seen(graph) == before
         if contents is not None:
-            assert contents == shapes.read(data) or seen(Graph.of(contents)) == seen(expected)
+            assert contents == document.read(data) or seen(Graph.of(contents)) == seen(expected)
         graph = after
 
 
@@ -233,7 +235,7 @@ def test_only_new_lines_are_parsed(monkeypatch: pytest.MonkeyPatch, at: int, gon
         return jsonl.read_line(raw)
 
     monkeypatch.setattr(reload, "read_line", counted)
-    monkeypatch.setattr(shapes, "read", lambda *_: pytest.fail("the whole file was read again"))
+    monkeypatch.setattr(document, "read", lambda *_: pytest.fail("the whole file was read again"))
     lines = lines_of(graph)
     lines[at : at + gone] = [raw + b"\n" for raw in new]
     after, contents = reload.reload(graph, b"".join(lines))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from memory_app.errors import MemoryServerError
-from memory_app.records import new_entity
+from memory_app.jsonl.records import new_entity
 from memory_app.service import Service
 from memory_app.store import Store
 from memory_app.tools import Answer

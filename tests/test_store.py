@@ -18,8 +18,8 @@ from memory_app.calls import Call, Saved
 from memory_app.disk import calls
 from memory_app.errors import GraphError, StoreError
 from memory_app.graph import Graph
+from memory_app.jsonl.records import new_entity
 from memory_app.lock.lock import Lock
-from memory_app.records import new_entity
 from memory_app.store import Store
 from tests.gating import PATIENCE, GatedOs, in_thread
 from tests.locks import FOREVER

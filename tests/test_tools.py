@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_app import shapes, tools
+from memory_app import tools
 from memory_app.errors import GraphError
 from memory_app.graph import Graph
+from memory_app.jsonl import document
 from memory_app.schemas import TOOLS
 from tests.model import Model
 
@@ -39,7 +40,7 @@ FILE = [
 
 @pytest.fixture
 def graph() -> Graph:
-    return Graph.of(shapes.read("\n".join(FILE).encode()))
+    return Graph.of(document.read("\n".join(FILE).encode()))
 
 
 def run(graph: Graph, tool: str, arguments: Any) -> tuple[Graph, Any, list[str]]:
@@ -256,7 +257,7 @@ def test_the_parts_of_an_answer_make_the_whole(query: str | None, limit: int) ->
     records = [
         line("entity", {"name": f"e{n}", "entityType": "t", "observations": ["tea"][n % 2 :]}) for n in range(10)
     ]
-    graph = Graph.of(shapes.read("\n".join(records).encode()))
+    graph = Graph.of(document.read("\n".join(records).encode()))
     tool, arguments = ("read_graph", {}) if query is None else ("search_nodes", {"query": query})
     _, whole, _ = run(graph, tool, arguments)
     entities, offset = [], 0
@@ -355,8 +356,8 @@ def test_a_file_of_any_form_is_changed_by_the_same_rules_and_keeps_the_rest(
     lines: list[str], asked: list[tuple[str, dict[str, Any]]]
 ) -> None:
     try:
-        graph = Graph.of(shapes.read("\n".join(lines).encode()))
-    except shapes.NotAMemory:
+        graph = Graph.of(document.read("\n".join(lines).encode()))
+    except document.NotAMemory:
         return
     model = Model()
     _, whole, _ = run(graph, "read_graph", {})
@@ -374,7 +375,7 @@ def test_a_file_of_any_form_is_changed_by_the_same_rules_and_keeps_the_rest(
         assert unordered(found) == unordered(expected["structuredContent"])
         if tool != "open_nodes":
             assert texts == [block["text"] for block in expected["content"]]
-        read_back = Graph.of(shapes.read(b"".join(graph.chunks())))
+        read_back = Graph.of(document.read(b"".join(graph.chunks())))
         for one in (graph, read_back):
             assert unordered(run(one, "read_graph", {})[1]) == unordered(
                 model.call("read_graph", {})["structuredContent"]

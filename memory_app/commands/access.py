@@ -10,11 +10,11 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Final, TypeVar
 
-from memory_app import shapes
 from memory_app.commands.terminal import say, working
 from memory_app.disk import calls
 from memory_app.errors import StoreError, UsageError
 from memory_app.graph import Graph
+from memory_app.jsonl import document
 from memory_app.paths import Location, locate, move_old, surroundings
 from memory_app.store import Store
 from memory_app.text import shown
@@ -34,7 +34,7 @@ def located(asked: argparse.Namespace, *, writes: bool = False) -> Location:
     location = locate(asked.file, asked.profile, surroundings(os.environ, sys.argv[0], package))
     old = location.old
     if old is not None and writes:
-        location = move_old(location, shapes.reads_as_memory)
+        location = move_old(location, document.reads_as_memory)
     elif old is not None:
         location = location._replace(path=old, why="under its old name", old=None)
     for note in location.notes:
@@ -110,12 +110,12 @@ def whole(path: str) -> bytes:
     raise StoreError(f"{shown(path)} keeps changing while it is read. Stop the program that writes it, then try again.")
 
 
-def contents_of(path: str) -> shapes.Contents:
+def contents_of(path: str) -> document.Contents:
     """What a file that is not the store's holds; `-` is stdin. UsageError if it is no memory."""
     data = sys.stdin.buffer.read() if path == "-" else whole(path)
     try:
-        return shapes.read(data)
-    except shapes.NotAMemory as error:
+        return document.read(data)
+    except document.NotAMemory as error:
         name = "what came on stdin" if path == "-" else shown(path)
         raise UsageError(f"{name} is not a memory: {error}.") from error
 

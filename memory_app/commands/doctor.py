@@ -21,8 +21,8 @@ from memory_app.commands.frame import program
 from memory_app.commands.terminal import Terminal, output, safe, write_json
 from memory_app.commands.trials import Trial, trials
 from memory_app.errors import MemoryServerError, UsageError
+from memory_app.jsonl.document import reads_as_memory
 from memory_app.paths import archive
-from memory_app.shapes import reads_as_memory
 from memory_app.text import counted
 
 EXAMPLES: Final = (

@@ -9,13 +9,13 @@ import codecs
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
-from memory_app import shapes
 from memory_app.commands.findings import Finding
 from memory_app.commands.likeness import alike
 from memory_app.commands.mending import OTHER_VALUES, distinct
-from memory_app.jsonl import read_line
-from memory_app.parser import parse
-from memory_app.records import (
+from memory_app.jsonl import document
+from memory_app.jsonl.lines import read_line
+from memory_app.jsonl.parser import parse
+from memory_app.jsonl.records import (
     KIND_KEYS,
     RELATION_KEYS,
     SOURCE_KEYS,
@@ -56,8 +56,8 @@ class Inspection(NamedTuple):
 def inspected(data: bytes, tracker: Tracker) -> Inspection:
     """What is in a memory file, and what is odd about it. `tracker` is given the lines that are worked on."""
     try:
-        contents = shapes.read(data)
-    except shapes.NotAMemory as error:
+        contents = document.read(data)
+    except document.NotAMemory as error:
         return Inspection(Counts(0, 0, 0, _count_lines(data), len(data)), [Finding("not-a-memory", f"{error}")])
     reader = _Reader()
     if contents.foreign:
@@ -102,7 +102,7 @@ class _Reader:
             self.findings.append(Finding("line-ends", "blank", tuple(blank)))
         self._tell_keys()
 
-    def foreign(self, data: bytes, contents: shapes.Contents, tracker: Tracker) -> None:
+    def foreign(self, data: bytes, contents: document.Contents, tracker: Tracker) -> None:
         wide = data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) or b"\0" in data[:4]
         what = "its characters are UTF-16 or UTF-32" if wide else "it is one JSON document, not a record a line"
         self.findings.append(Finding("foreign-shape", what))

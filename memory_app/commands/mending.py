@@ -17,10 +17,10 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from memory_app import shapes
 from memory_app.graph import Graph
-from memory_app.jsonl import from_value
-from memory_app.records import EntityLine, Line, encode, new_entity, new_relation, observation_text
+from memory_app.jsonl import document
+from memory_app.jsonl.lines import from_value
+from memory_app.jsonl.records import EntityLine, Line, encode, new_entity, new_relation, observation_text
 
 OTHER_VALUES: Final = "otherValues"
 _OWN_KEYS: Final = frozenset({"type", "name", "observations", "from", "to", "relationType", OTHER_VALUES})
@@ -68,7 +68,7 @@ def mend(graph: Graph, options: Options) -> Mended:
     head, tail = (_readable(kept, options.unreadable) for kept in (graph.head, graph.tail))
     whole: tuple[Line, ...] = (*entities, *(new_entity(name, "unknown", ()) for name in missing), *relations)
     gone = tuple(raw for raw in (*graph.head, *graph.tail) if raw in options.unreadable)
-    after = Graph.of(shapes.Contents(head, whole, tail, False, ()))
+    after = Graph.of(document.Contents(head, whole, tail, False, ()))
     return Mended(after, merged, dropped, rewritten, missing, gone)
 
 

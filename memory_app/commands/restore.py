@@ -8,13 +8,13 @@ import os
 import time
 from typing import Final
 
-from memory_app import shapes
 from memory_app.commands import backup, backups
 from memory_app.commands.access import changed, located, opened, refuse_read_only, whole
 from memory_app.commands.differences import Difference
 from memory_app.commands.terminal import output, safe, say, write_json
 from memory_app.errors import UsageError
 from memory_app.graph import Graph
+from memory_app.jsonl import document
 from memory_app.lock.lock import WAIT, Lock
 from memory_app.text import counted, shown
 
@@ -50,8 +50,8 @@ def run(asked: argparse.Namespace) -> int:
     chosen = _chosen(asked.backup, path, asked.folder)
     data = whole(chosen)
     try:
-        wanted = Graph.of(shapes.read(data))
-    except shapes.NotAMemory as error:
+        wanted = Graph.of(document.read(data))
+    except document.NotAMemory as error:
         raise UsageError(f"{shown(chosen)} is not a memory: {error}.") from error
     present = whole(path) if os.path.exists(path) else None
     difference = Difference.between(_graph(present), wanted)
@@ -61,7 +61,7 @@ def run(asked: argparse.Namespace) -> int:
     refuse_read_only(path)
     kept = None
     if present is not None:
-        if shapes.reads_as_memory(present):
+        if document.reads_as_memory(present):
             kept = _restored(path, data, wanted)
         else:
             kept = _put_aside(path)
@@ -111,8 +111,8 @@ def _chosen(which: str, path: str, folder: str | None) -> str:
 
 def _graph(data: bytes | None) -> Graph:
     try:
-        return Graph.empty() if data is None else Graph.of(shapes.read(data))
-    except shapes.NotAMemory:
+        return Graph.empty() if data is None else Graph.of(document.read(data))
+    except document.NotAMemory:
         return Graph.empty()
 
 

@@ -11,7 +11,7 @@ from memory_app.commands.access import graph_of
 from memory_app.commands.terminal import output, write_json
 from memory_app.errors import UsageError
 from memory_app.graph import Graph
-from memory_app.records import EntityLine
+from memory_app.jsonl.records import EntityLine
 from memory_app.text import fold, shown
 
 EXAMPLES: Final = (

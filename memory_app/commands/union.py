@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from memory_app import shapes
 from memory_app.commands.inspection import judged
 from memory_app.graph import Graph
-from memory_app.jsonl import with_observations
-from memory_app.records import EntityLine, RelationLine
+from memory_app.jsonl import document
+from memory_app.jsonl.lines import with_observations
+from memory_app.jsonl.records import EntityLine, RelationLine
 
 
 class United(NamedTuple):
@@ -57,7 +57,7 @@ def united(first: Graph, second: Graph, *, other_lines: bool) -> United:
         *first.relation_lines,
         *new_relations,
     )
-    contents = shapes.Contents(first.head, all_lines, (*first.tail, *lines), False, ())
+    contents = document.Contents(first.head, all_lines, (*first.tail, *lines), False, ())
     return United(Graph.of(contents), len(lines))
 
 

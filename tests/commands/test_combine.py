@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_app import shapes
 from memory_app.commands.differences import Difference
 from memory_app.commands.union import united
 from memory_app.graph import Graph
-from memory_app.records import encode
+from memory_app.jsonl import document
+from memory_app.jsonl.records import encode
 from tests.commands.running import entity, relation, run, write
 
 
 def graph(path: Path) -> Graph:
-    return Graph.of(shapes.read(path.read_bytes()))
+    return Graph.of(document.read(path.read_bytes()))
 
 
 def observed(path: Path) -> dict[str, list[str]]:
@@ -200,9 +200,9 @@ RECORDS = st.lists(
 
 @given(RECORDS, RECORDS)
 def test_the_union_has_all_of_both_and_nothing_else(one: list[object], other: list[object]) -> None:
-    first, second = (Graph.of(shapes.read(b"\n".join(map(encode, records)))) for records in (one, other))
+    first, second = (Graph.of(document.read(b"\n".join(map(encode, records)))) for records in (one, other))
     union = united(first, second, other_lines=True).graph
-    again = Graph.of(shapes.read(b"".join(union.chunks())))
+    again = Graph.of(document.read(b"".join(union.chunks())))
     assert facts(again) == facts(union) == facts(first) | facts(second)
     assert united(union, second, other_lines=True).graph is union
     assert united(union, first, other_lines=True).graph is union
@@ -235,8 +235,8 @@ def test_what_call_creates_an_import_of_its_export_creates_again(home: Path) -> 
 def test_comparing_and_uniting_costs_no_more_for_each_relation_because_all_join_the_same_two() -> None:
     many = 1000
     kinds = [relation("Ann", "Bo", f"r{number}") for number in range(many)]
-    one = Graph.of(shapes.read("\n".join(kinds).encode()))
-    other = Graph.of(shapes.read("\n".join([*kinds, relation("Ann", "Bo", "new")]).encode()))
+    one = Graph.of(document.read("\n".join(kinds).encode()))
+    other = Graph.of(document.read("\n".join([*kinds, relation("Ann", "Bo", "new")]).encode()))
     seen = 0
 
     def step(frame: object, event: str, argument: object) -> None:

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from memory_app import shapes
 from memory_app.commands.formats import FORMS, Memory, Options, writer
 from memory_app.graph import Graph
+from memory_app.jsonl import document
 from tests.commands.running import PATIENCE, Result, entity, relation, run, write
 
 NASTY = [
@@ -56,7 +56,7 @@ def export(path: Path, *more: str, home: Path) -> Result:
 
 
 def graph(path: Path) -> Graph:
-    return Graph.of(shapes.read(path.read_bytes()))
+    return Graph.of(document.read(path.read_bytes()))
 
 
 def facts(contents: Graph) -> tuple[list[tuple[str, str, list[str]]], list[tuple[str, str, str]]]:
@@ -209,6 +209,6 @@ def test_the_memory_itself_is_never_the_output(memory: Path, home: Path) -> None
 def test_every_form_takes_lone_surrogates_and_missing_names(form: str) -> None:
     data = rb'{"type":"entity","name":"\ud800","entityType":"","observations":["\udfff"]}' + b"\n"
     data += rb'{"type":"relation","from":"\ud800","to":"\udc00x","relationType":""}'
-    memory = Memory.of(Graph.of(shapes.read(data)))
+    memory = Memory.of(Graph.of(document.read(data)))
     text = b"".join(writer(form)(memory, Options())).decode()
     assert "\ufffd" in text

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_app import shapes
 from memory_app.commands.findings import KINDS
 from memory_app.commands.inspection import inspected
 from memory_app.commands.mending import Options, mend
 from memory_app.graph import Graph
-from memory_app.records import encode
+from memory_app.jsonl import document
+from memory_app.jsonl.records import encode
 from tests.commands.running import Result, entity, relation, run, write
 
 
@@ -170,9 +170,9 @@ LINES = st.one_of(
 @given(st.lists(LINES, max_size=8))
 def test_no_fact_is_lost_whatever_is_in_the_file(lines: list[bytes]) -> None:
     data = b"\n".join([encode({"type": "entity", "name": "first"}), *lines])
-    before = Graph.of(shapes.read(data))
+    before = Graph.of(document.read(data))
     mended = b"".join(mend(before, Options()).graph.chunks())
-    after = Graph.of(shapes.read(mended))
+    after = Graph.of(document.read(mended))
     assert facts(before) == facts(after)
     assert [line.entity_type for line in before.first_entities()] == [
         line.entity_type for line in after.first_entities()

@@ -18,8 +18,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from memory_app import paths, shapes
+from memory_app import paths
 from memory_app.disk import calls
+from memory_app.jsonl import document
 from memory_app.store import Store
 from tests.faults.folders import folder
 from tests.faults.power import Cut, Recorder, State, cuts
@@ -73,7 +74,7 @@ def session_of(scene: Scene, count: int = 3) -> Session:
 def _migrate(inside: Path, recorder: Recorder) -> list[bytes | None]:
     location = paths.Location(str(inside / "memory.jsonl"), "", (), str(inside / "memory.json"))
     recorder.mark(0, 0)
-    assert paths.move_old(location, shapes.reads_as_memory).old is None
+    assert paths.move_old(location, document.reads_as_memory).old is None
     store = Store(location.path, lambda text: None)
     tool, arguments = CHANGES[0]
     recorder.mark(1, 0)
@@ -176,9 +177,9 @@ def _wrong(session: Session, inside: Path, state: State, allowed: list[bytes | N
         return f"the memory is {content!r:.60}, which is not one of the {len(allowed)} that it may be"
     if content is None:
         return ""
-    if content != session.old and len(shapes.read(content).tail) != len(shapes.read(session.old or b"").tail):
+    if content != session.old and len(document.read(content).tail) != len(document.read(session.old or b"").tail):
         return "a line cannot be read"
-    replaced = session.old is not None and shapes.read(session.old).foreign and content != session.old
+    replaced = session.old is not None and document.read(session.old).foreign and content != session.old
     if replaced and session.old not in [data for path, data in state.items() if path.endswith(".bak")]:
         return "the file of another shape was replaced, and its backup is not there"
     return ""
@@ -200,7 +201,7 @@ def _wrong_start(session: Session, inside: Path, state: State) -> str:
             os.utime(put, (long_ago, long_ago))
         path = str(there / ("memory.jsonl" if "link" in session.name else session.target))
         if session.moved_from and os.path.exists(there / session.moved_from) and not os.path.exists(path):
-            paths.move_old(paths.Location(path, "", (), str(there / session.moved_from)), shapes.reads_as_memory)
+            paths.move_old(paths.Location(path, "", (), str(there / session.moved_from)), document.reads_as_memory)
         store = Store(path, lambda text: None, lock_wait=1.0)
         try:
             change(store, *NEXT).result(_ANSWER)

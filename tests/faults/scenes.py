@@ -13,8 +13,9 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from memory_app import shapes, tools
+from memory_app import tools
 from memory_app.graph import Graph
+from memory_app.jsonl import document
 from memory_app.store import Store
 
 LINES: Final = (
@@ -131,5 +132,5 @@ def applied(old: bytes | None, tool: str, arguments: dict[str, Any]) -> bytes:
     """The file that the tool makes of another one, None for no file, by the pure rules."""
     planned = tools.plan(tool, arguments)
     assert isinstance(planned, tools.Write)
-    before = Graph.empty() if old is None else Graph.of(shapes.read(old))
+    before = Graph.empty() if old is None else Graph.of(document.read(old))
     return b"".join(planned.apply(before)[0].chunks())

@@ -5,9 +5,10 @@ from __future__ import annotations
 from concurrent.futures import wait
 from typing import Final
 
-from memory_app import paths, shapes
+from memory_app import paths
 from memory_app.errors import GraphError, StoreError
 from memory_app.graph import Graph
+from memory_app.jsonl import document
 from memory_app.store import Store
 from tests.faults.folders import descriptors, files, folder
 from tests.faults.loop import Fault, Injector
@@ -34,7 +35,7 @@ def _together(fault: Fault | None) -> tuple[Injector, str]:
         if wait([*asked, refused], _PATIENCE).not_done:
             return injector, "a call has no answer"
         store.close()
-        there = Graph.of(shapes.read(memory.read_bytes())).entities.keys()
+        there = Graph.of(document.read(memory.read_bytes())).entities.keys()
         for name, future in zip(names, asked, strict=True):
             error = future.exception()
             stored = error is None or (isinstance(error, StoreError) and error.stored)
@@ -59,7 +60,7 @@ def _moved(fault: Fault | None) -> tuple[Injector, str]:
     with folder() as inside, through(injector):
         (inside / _OLD_NAME).write_bytes(LINES)
         location = paths.Location(str(inside / NAME), "", (), str(inside / _OLD_NAME))
-        settled = paths.move_old(location, shapes.reads_as_memory)
+        settled = paths.move_old(location, document.reads_as_memory)
         left = files(inside)
         if left not in ({NAME}, {_OLD_NAME}):
             return injector, f"there is {sorted(left)}"

@@ -14,10 +14,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
-from memory_app import changes, shapes, tools
+from memory_app import changes, tools
 from memory_app.arguments import Addition, Deletion, NewEntity
 from memory_app.graph import Graph
-from memory_app.shapes import NotAMemory
+from memory_app.jsonl import document
+from memory_app.jsonl.document import NotAMemory
 from tests.faults.folders import folder
 from tests.faults.scenes import DOCUMENT, LINES
 from tests.stress import servers
@@ -52,12 +53,12 @@ FILES: Final = (
 def wrong_with_file(data: bytes) -> str:
     """What is wrong with how these bytes are read and written again; "" for nothing."""
     try:
-        contents = shapes.read(data)
+        contents = document.read(data)
     except NotAMemory:
         return ""
     graph = Graph.of(contents)
     written = _bytes(graph)
-    again = shapes.read(written)
+    again = document.read(written)
     if _facts(graph) != _facts(Graph.of(again)):
         return "a rewrite changes what is read"
     if _bytes(Graph.of(again)) != written:
@@ -78,7 +79,7 @@ def _wrong_with_change(graph: Graph, written: bytes) -> str:
     name = next(iter(graph.entities))
     before = graph.entities[name].observations()
     added, _ = changes.add_observations(graph, [Addition(name, (_NEW,))])
-    read = Graph.of(shapes.read(_bytes(added)))
+    read = Graph.of(document.read(_bytes(added)))
     if _NEW not in before and read.entities[name].observations()[: len(before)] != before and not graph.repeats:
         return "a new observation changes the others"
     if _NEW not in read.entities[name].observations():
@@ -87,7 +88,7 @@ def _wrong_with_change(graph: Graph, written: bytes) -> str:
     if lost := set(_lines(written)) - touched - set(_lines(_bytes(added))):
         return f"a new observation loses {lost.pop()[:80]!r}"
     back, _, _ = changes.delete_observations(added, [Deletion(name, (_NEW,))])
-    if Graph.of(shapes.read(_bytes(back))).entities[name].observations() != [text for text in before if text != _NEW]:
+    if Graph.of(document.read(_bytes(back))).entities[name].observations() != [text for text in before if text != _NEW]:
         return "an observation that came and went leaves a trace"
     return ""
 
@@ -97,7 +98,7 @@ def _bytes(graph: Graph) -> bytes:
 
 
 def _lines(data: bytes) -> list[bytes]:
-    return [line for line in data.split(b"\n") if line != shapes.OWN_MARKER]
+    return [line for line in data.split(b"\n") if line != document.OWN_MARKER]
 
 
 def _facts(graph: Graph) -> Any:
@@ -110,10 +111,10 @@ def _lost(data: bytes, written: bytes) -> bytes:
     """A line, or a piece of one that holds several values, that does not stand in the written bytes."""
     for line in data.split(b"\n"):
         core = line.strip(_EDGE)
-        if core in written or core == shapes.OWN_MARKER:
+        if core in written or core == document.OWN_MARKER:
             continue
         for piece in _pieces(core):
-            if piece not in written and piece != shapes.OWN_MARKER:
+            if piece not in written and piece != document.OWN_MARKER:
                 return piece
     return b""
 

@@ -23,8 +23,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from memory_app import shapes
 from memory_app.graph import Graph
+from memory_app.jsonl import document
 from tests.driver import PATIENCE, Driver
 from tests.faults.folders import folder
 from tests.stress import servers
@@ -114,7 +114,7 @@ class Loop:
         self._clear(how)
 
     def _look(self, how: str, when: str) -> None:
-        contents = shapes.read(self.memory.read_bytes() if self.memory.exists() else b"")
+        contents = document.read(self.memory.read_bytes() if self.memory.exists() else b"")
         there = {line.name: line.observations() for line in Graph.of(contents).entity_lines}
         if contents.notices or contents.head or contents.tail:
             self.figures.lost(f"{how}: {when} a line cannot be read")

@@ -10,9 +10,10 @@ from typing import Any, Final
 
 import pytest
 
-from memory_app import file, shapes, tools
+from memory_app import file, tools
 from memory_app.errors import GraphError, StoreError
 from memory_app.graph import Graph
+from memory_app.jsonl import document
 from memory_app.messages import LINE_LIMIT
 from memory_app.store import Store
 from tests.driver import Driver, serve
@@ -70,7 +71,7 @@ def test_a_file_beyond_the_limit_is_refused_without_being_read(tmp_path: Path) -
 def test_an_answer_beyond_the_limit_says_how_to_ask_for_less(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tools, "LARGEST_ANSWER", 50)
     with pytest.raises(GraphError, match="Ask for less"):
-        tools.graph_json(Graph.of(shapes.read(LINES)))
+        tools.graph_json(Graph.of(document.read(LINES)))
 
 
 @pytest.mark.slow

@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 from typing import Final
 
-from memory_app import shapes
 from memory_app.graph import Graph
+from memory_app.jsonl import document
 from tests.bench.servers import NPM_VERSION, npm
 from tests.driver import Driver
 from tests.faults.folders import folder
@@ -76,6 +76,6 @@ def _write(drivers: dict[str, Driver], seed: int, calls: int, pause: float) -> d
 
 
 def _missing(memory: Path, acknowledged: dict[str, list[str]]) -> dict[str, list[str]]:
-    entities = Graph.of(shapes.read(memory.read_bytes())).entities
+    entities = Graph.of(document.read(memory.read_bytes())).entities
     there = {name: set(entities[name].observations()) if name in entities else set() for name in acknowledged}
     return {name: [text for text in texts if text not in there[name]] for name, texts in acknowledged.items()}

@@ -12,8 +12,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Final
 
-from memory_app import shapes
 from memory_app.graph import Graph
+from memory_app.jsonl import document
 from tests.driver import Driver
 from tests.faults.folders import folder
 from tests.stress import servers
@@ -93,7 +93,7 @@ def _drive(
 
 
 def _compare(memory: Path, created: Counter[str], observed: Counter[str], figures: Figures) -> None:
-    contents = shapes.read(memory.read_bytes())
+    contents = document.read(memory.read_bytes())
     if contents.notices or contents.head or contents.tail:
         figures.lost("a line cannot be read")
     graph = Graph.of(contents)

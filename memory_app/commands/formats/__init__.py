@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Final, NamedTuple, cast
 
 from memory_app.graph import Graph
-from memory_app.records import EntityLine, RelationLine
+from memory_app.jsonl.records import EntityLine, RelationLine
 
 
 class Memory(NamedTuple):

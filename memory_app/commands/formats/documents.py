@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from memory_app.commands.formats import Memory, Options
-from memory_app.records import new_entity, new_relation
+from memory_app.jsonl.records import new_entity, new_relation
 
 
 def json_document(memory: Memory, _: Options) -> Iterator[bytes]:

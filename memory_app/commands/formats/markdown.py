@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from memory_app.commands.formats import Memory, Options
-from memory_app.records import RelationLine
+from memory_app.jsonl.records import RelationLine
 
 _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~&!$@^=:])")
 """Anywhere in a text: emphasis, code, links, HTML, tables, entities, mathematics, mentions and bare addresses."""

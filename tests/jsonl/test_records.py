@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from memory_app.parser import parse_all
-from memory_app.records import EntityLine, Line, RelationLine, new_entity, new_relation, observation_text, record
+from memory_app.jsonl.parser import parse_all
+from memory_app.jsonl.records import EntityLine, Line, RelationLine, new_entity, new_relation, observation_text, record
 from memory_app.text import clean
 
 

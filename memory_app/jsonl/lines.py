@@ -13,8 +13,8 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
-from memory_app.parser import parse, skip_space
-from memory_app.records import (
+from memory_app.jsonl.parser import parse, skip_space
+from memory_app.jsonl.records import (
     KIND_KEYS,
     RELATION_KEYS,
     SOURCE_KEYS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_app.parser import parse, parse_all, skip_space
+from memory_app.jsonl.parser import parse, parse_all, skip_space
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_app import jsonl
-from memory_app.records import EntityLine, RelationLine
+from memory_app.jsonl import lines
+from memory_app.jsonl.records import EntityLine, RelationLine
 
 _NEVER = re.compile("(?!)")
 _TEXTS = st.text(st.sampled_from('ab",:[]{}\\/\u00e9\u2028\x00\x1f\x7f\ud83d\U0001f600 \r'), max_size=6)
@@ -36,7 +36,7 @@ def _read(line: bytes) -> list[object]:
         else (piece.raw, piece.source, piece.target, piece.relation_type)
         if isinstance(piece, RelationLine)
         else piece
-        for piece in jsonl.read_line(line)
+        for piece in lines.read_line(line)
     ]
 
 
@@ -72,13 +72,13 @@ def test_an_odd_line_says_the_same_read_either_way(line: bytes) -> None:
 def _expect_the_same(line: bytes) -> None:
     found = _read(line)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jsonl, "_OWN_FORM", _NEVER)
+        patch.setattr(lines, "_OWN_FORM", _NEVER)
         assert found == _read(line)
 
 
 @pytest.mark.parametrize("items", [[], [""], ["a"], ['"', "\\", "\n", "/"], ["é", "\u2028"]], ids=str)
 def test_what_a_parser_finds_is_found_without_one(items: list[str]) -> None:
     line = json.dumps({"type": "entity", "name": "n", "entityType": "t", "observations": items}, separators=(",", ":"))
-    [entity] = jsonl.read_line(line.encode())
+    [entity] = lines.read_line(line.encode())
     assert isinstance(entity, EntityLine)
     assert entity.observations() == items

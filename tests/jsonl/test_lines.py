@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_app.jsonl import from_value, read_line, with_observations, without_observations
-from memory_app.parser import parse_all
-from memory_app.records import EntityLine, RelationLine, record
+from memory_app.jsonl.lines import from_value, read_line, with_observations, without_observations
+from memory_app.jsonl.parser import parse_all
+from memory_app.jsonl.records import EntityLine, RelationLine, record
 
 ANN = b'{"type":"entity","name":"Ann","entityType":"p","observations":[]}'
 BO = b'{"type":"entity","name":"Bo","entityType":"p","observations":[]}'

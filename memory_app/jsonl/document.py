@@ -18,9 +18,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from memory_app.errors import MemoryServerError
-from memory_app.jsonl import from_value, read_line
-from memory_app.parser import parse, parse_all, skip_space
-from memory_app.records import Line
+from memory_app.jsonl.lines import from_value, read_line
+from memory_app.jsonl.parser import parse, parse_all, skip_space
+from memory_app.jsonl.records import Line
 
 # First lines by which programs know their own memory files; they hold no facts and stay where they are.
 _MARKER: Final = re.compile(rb'\s*\{\s*"_?type"\s*:\s*"_aim"')

@@ -1,0 +1,1 @@
+"""The file format: bytes to records and back, nothing lost."""
