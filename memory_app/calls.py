@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from memory_app.errors import GraphError, MemoryServerError
-from memory_app.graph import Graph
+from memory_app.graph.graph import Graph
 
 T = TypeVar("T")
 

@@ -30,9 +30,9 @@ from memory_app.disk import calls
 from memory_app.disk.calls import Signature
 from memory_app.disk.folders import make_folders
 from memory_app.errors import StoreError
-from memory_app.graph import Graph
+from memory_app.graph.graph import Graph
+from memory_app.graph.reload import reload
 from memory_app.jsonl.document import Contents, NotAMemory, read
-from memory_app.reload import reload
 from memory_app.sidefiles import SideFiles
 
 # Bytes of a memory file: a graph needs several times as much, and the largest that make sense are hundredths of this.

@@ -10,7 +10,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from memory_app.errors import GraphError, StoreError
-from memory_app.graph import Graph
+from memory_app.graph.graph import Graph
 from memory_app.prompts import PROMPTS, Prompt
 from memory_app.service import Service
 from memory_app.text import fold

@@ -23,7 +23,7 @@ from typing import Final, TypeVar
 from memory_app.calls import Call, Saved, answer, apply, refuse
 from memory_app.errors import MemoryServerError, StoreError
 from memory_app.file import MemoryFile, Snapshot
-from memory_app.graph import Graph
+from memory_app.graph.graph import Graph
 from memory_app.lock.lock import WAIT, Lock, LockAbandoned
 
 T = TypeVar("T")

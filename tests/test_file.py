@@ -17,10 +17,10 @@ import pytest
 
 from memory_app import file
 from memory_app.arguments import NewEntity
-from memory_app.changes import create_entities
 from memory_app.disk import calls
 from memory_app.errors import StoreError
 from memory_app.file import MemoryFile, Snapshot
+from memory_app.graph.changes import create_entities
 from memory_app.sidefiles import TEMPORARY
 from tests.gating import GatedOs, on, reading
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from memory_app import changes
 from memory_app.arguments import Addition, NewEntity, RelationKey
 from memory_app.calls import Call, Saved
 from memory_app.disk import calls
 from memory_app.errors import GraphError, StoreError
-from memory_app.graph import Graph
+from memory_app.graph import changes
+from memory_app.graph.graph import Graph
 from memory_app.jsonl.records import new_entity
 from memory_app.lock.lock import Lock
 from memory_app.store import Store

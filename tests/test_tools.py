@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memory_app import tools
 from memory_app.errors import GraphError
-from memory_app.graph import Graph
+from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.schemas import TOOLS
 from tests.model import Model

@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 from memory_app.commands.terminal import say, working
 from memory_app.disk import calls
 from memory_app.errors import StoreError, UsageError
-from memory_app.graph import Graph
+from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.paths import Location, locate, move_old, surroundings
 from memory_app.store import Store

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from memory_app.commands.terminal import Terminal, safe
-from memory_app.graph import Graph
+from memory_app.graph.graph import Graph
 from memory_app.text import counted
 
 _SHOWN: Final = 10

@@ -17,7 +17,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from memory_app.graph import Graph
+from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.jsonl.lines import from_value
 from memory_app.jsonl.records import EntityLine, Line, encode, new_entity, new_relation, observation_text

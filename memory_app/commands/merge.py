@@ -16,7 +16,7 @@ from memory_app.commands.differences import Difference
 from memory_app.commands.terminal import output, safe, say, working, write_json
 from memory_app.commands.union import united
 from memory_app.errors import UsageError
-from memory_app.graph import Graph
+from memory_app.graph.graph import Graph
 from memory_app.text import counted, shown
 
 EXAMPLES: Final = (

@@ -14,7 +14,7 @@ from memory_app.commands.access import changed, existing, opened, refuse_read_on
 from memory_app.commands.inspection import judged
 from memory_app.commands.mending import Mended, Options, mend
 from memory_app.commands.terminal import output, safe, working, write_json
-from memory_app.graph import Graph
+from memory_app.graph.graph import Graph
 from memory_app.text import counted
 
 EXAMPLES: Final = (

@@ -13,7 +13,7 @@ from memory_app.commands.access import changed, located, opened, refuse_read_onl
 from memory_app.commands.differences import Difference
 from memory_app.commands.terminal import output, safe, say, write_json
 from memory_app.errors import UsageError
-from memory_app.graph import Graph
+from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.lock.lock import WAIT, Lock
 from memory_app.text import counted, shown

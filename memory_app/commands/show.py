@@ -10,7 +10,7 @@ from memory_app.commands import portrait
 from memory_app.commands.access import graph_of
 from memory_app.commands.terminal import output, write_json
 from memory_app.errors import UsageError
-from memory_app.graph import Graph
+from memory_app.graph.graph import Graph
 from memory_app.jsonl.records import EntityLine
 from memory_app.text import fold, shown
 

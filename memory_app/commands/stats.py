@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from memory_app.commands.access import existing, opened
 from memory_app.commands.terminal import Terminal, columns, cut, output, padded, safe, write_json
-from memory_app.graph import Graph
+from memory_app.graph.graph import Graph
 from memory_app.text import counted
 
 EXAMPLES: Final = (

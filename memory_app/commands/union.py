@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from memory_app.commands.inspection import judged
-from memory_app.graph import Graph
+from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.jsonl.lines import with_observations
 from memory_app.jsonl.records import EntityLine, RelationLine

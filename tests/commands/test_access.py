@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from memory_app import changes
 from memory_app.commands import access
-from memory_app.graph import Graph
+from memory_app.graph import changes
+from memory_app.graph.graph import Graph
 from tests.gating import PATIENCE
 from tests.locks import write_record
 

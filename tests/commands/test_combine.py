@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from memory_app.commands.differences import Difference
 from memory_app.commands.union import united
-from memory_app.graph import Graph
+from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.jsonl.records import encode
 from tests.commands.running import entity, relation, run, write

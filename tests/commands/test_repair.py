@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from memory_app.commands.findings import KINDS
 from memory_app.commands.inspection import inspected
 from memory_app.commands.mending import Options, mend
-from memory_app.graph import Graph
+from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.jsonl.records import encode
 from tests.commands.running import Result, entity, relation, run, write

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from memory_app import tools
-from memory_app.graph import Graph
+from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.store import Store
 

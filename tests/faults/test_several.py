@@ -7,7 +7,7 @@ from typing import Final
 
 from memory_app import paths
 from memory_app.errors import GraphError, StoreError
-from memory_app.graph import Graph
+from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.store import Store
 from tests.faults.folders import descriptors, files, folder

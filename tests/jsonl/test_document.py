@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memory_app import changes
 from memory_app.arguments import NewEntity
-from memory_app.graph import Graph
+from memory_app.graph import changes
+from memory_app.graph.graph import Graph
 from memory_app.jsonl import document as shapes
 from memory_app.jsonl.document import Contents, NotAMemory
 from memory_app.jsonl.records import EntityLine

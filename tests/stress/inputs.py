@@ -14,9 +14,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
-from memory_app import changes, tools
+from memory_app import tools
 from memory_app.arguments import Addition, Deletion, NewEntity
-from memory_app.graph import Graph
+from memory_app.graph import changes
+from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.jsonl.document import NotAMemory
 from tests.faults.folders import folder

@@ -12,7 +12,7 @@ import pytest
 
 from memory_app import file, tools
 from memory_app.errors import GraphError, StoreError
-from memory_app.graph import Graph
+from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.messages import LINE_LIMIT
 from memory_app.store import Store

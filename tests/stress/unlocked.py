@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from memory_app.graph import Graph
+from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from tests.bench.servers import NPM_VERSION, npm
 from tests.driver import Driver

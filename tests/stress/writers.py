@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Final
 
-from memory_app.graph import Graph
+from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from tests.driver import Driver
 from tests.faults.folders import folder

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Final, NamedTuple, cast
 
-from memory_app.graph import Graph
+from memory_app.graph.graph import Graph
 from memory_app.jsonl.records import EntityLine, RelationLine
 
 

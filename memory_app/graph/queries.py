@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from memory_app.blocks import SEPARATOR
-from memory_app.graph import Graph
+from memory_app.graph.blocks import SEPARATOR
+from memory_app.graph.graph import Graph
 from memory_app.jsonl.records import EntityLine, RelationLine
 from memory_app.text import fold
 

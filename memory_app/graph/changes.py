@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from memory_app.arguments import Addition, Deletion, NewEntity, RelationKey
 from memory_app.errors import GraphError
-from memory_app.graph import Graph
+from memory_app.graph.graph import Graph
 from memory_app.jsonl.lines import with_observations, without_observations
 from memory_app.jsonl.records import EntityLine, RelationLine, new_entity, new_relation
 

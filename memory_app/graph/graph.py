@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import TypeVar
 
-from memory_app.blocks import Blocks
+from memory_app.graph.blocks import Blocks
 from memory_app.jsonl import document
 from memory_app.jsonl.records import EntityLine, RelationLine
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_app import blocks, queries, reload
-from memory_app.blocks import SPAN, Blocks
-from memory_app.graph import Graph
+from memory_app.graph import blocks, queries, reload
+from memory_app.graph.blocks import SPAN, Blocks
+from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.jsonl import lines as jsonl
 from memory_app.jsonl.document import NotAMemory

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_app import queries
-from memory_app.blocks import SPAN
-from memory_app.graph import Graph
+from memory_app.graph import queries
+from memory_app.graph.blocks import SPAN
+from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.jsonl.records import RelationLine, new_entity, new_relation
 from tests.model import Model

@@ -1,0 +1,1 @@
+"""The knowledge graph as an immutable snapshot, and the nine operations on it."""
