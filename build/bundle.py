@@ -21,8 +21,8 @@ from typing import Any, Final
 
 from build import inputs
 from memory_app import __version__
-from memory_app.prompts import PROMPTS
-from memory_app.schemas import TOOLS
+from memory_app.tools.prompts import PROMPTS
+from memory_app.tools.schemas import TOOLS
 
 OFFICIAL: Final = "@anthropic-ai/mcpb@2.1.2"
 """The tool that reads a manifest as Claude Desktop does; its version decides which `manifest_version` is known."""

@@ -20,7 +20,7 @@ from memory_app.pipes import Output
 from memory_app.serve import RESOURCE_TYPE, RESOURCE_URI, call_tool, read_resource
 from memory_app.service import Service
 from memory_app.text import without_lone_surrogates
-from memory_app.tools import Answer
+from memory_app.tools.plans import Answer
 
 _UNREAD: Final = 64 << 20  # bytes: beyond this no answer is made before the client took some of what it asked for
 

@@ -11,9 +11,9 @@ from mcp.shared.exceptions import MCPError
 
 from memory_app.errors import GraphError, StoreError
 from memory_app.graph.graph import Graph
-from memory_app.prompts import PROMPTS, Prompt
 from memory_app.service import Service
 from memory_app.text import fold
+from memory_app.tools.prompts import PROMPTS, Prompt
 
 _MOST_VALUES: Final = 100  # the protocol's limit for one completion
 

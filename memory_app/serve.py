@@ -21,12 +21,13 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from memory_app import __version__, tools
+from memory_app import __version__
 from memory_app.errors import GraphError, StoreError
 from memory_app.guidance import Guidance
-from memory_app.schemas import INSTRUCTIONS, TOOLS
 from memory_app.service import Service
-from memory_app.tools import Answer
+from memory_app.tools import plans
+from memory_app.tools.plans import Answer
+from memory_app.tools.schemas import INSTRUCTIONS, TOOLS
 
 NAME: Final = "memory-server"
 TITLE: Final = "Memory"
@@ -81,7 +82,7 @@ async def call_tool(service: Service, name: str, arguments: object, shape: Calla
     """`service.call` with the protocol's error for an unknown tool."""
     try:
         return await service.call(name, arguments, shape)
-    except tools.UnknownTool:
+    except plans.UnknownTool:
         raise MCPError(t.INVALID_PARAMS, f"Unknown tool: {name}") from None
 
 

@@ -15,11 +15,11 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
-from memory_app import tools
 from memory_app.errors import GraphError, StoreError
 from memory_app.graph.graph import Graph
 from memory_app.store import Store
-from memory_app.tools import Answer
+from memory_app.tools import plans
+from memory_app.tools.plans import Answer
 from memory_app.updates import Updates
 
 _T = TypeVar("_T")
@@ -60,7 +60,7 @@ class Service:
 
     def offers(self, tool: str) -> bool:
         """Whether this server has the tool: a read-only one has the three reads alone."""
-        return not self._read_only or tool in tools.READS
+        return not self._read_only or tool in plans.READS
 
     async def call(self, name: str, arguments: object, shape: Callable[[Answer], _T]) -> _T:
         """Call a tool and give its answer the form that the front wants; `shape` may run in a thread.
@@ -69,10 +69,10 @@ class Service:
         Returns after every subscriber was told of the change.
         """
         if not self.offers(name):
-            raise tools.UnknownTool(name)
+            raise plans.UnknownTool(name)
         try:
-            plan = tools.plan(name, arguments)
-            if isinstance(plan, tools.Write):
+            plan = plans.plan(name, arguments)
+            if isinstance(plan, plans.Write):
                 answer = await self._write(plan)
             else:
                 graph = await self.graph()
@@ -91,7 +91,7 @@ class Service:
         graph = await self.graph()
         async with self._large:
             await self.room()
-            return await self._in_thread(lambda: shape(tools.graph_json(graph)))
+            return await self._in_thread(lambda: shape(plans.graph_json(graph)))
 
     async def look(self, at: Callable[[Graph], _T]) -> _T:
         """What `at` makes of the graph; a large one is looked at in a thread. Raises `StoreError`."""
@@ -123,7 +123,7 @@ class Service:
         if not loading.cancelled():
             loading.exception()  # whoever waits for it gets it; nobody may be left
 
-    async def _write(self, plan: tools.Write) -> Answer:
+    async def _write(self, plan: plans.Write) -> Answer:
         future = self._store.submit(plan.apply)
         self._waiting.add(future)
         try:

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 from memory_app import file
-from memory_app.arguments import NewEntity
 from memory_app.disk import calls
 from memory_app.errors import StoreError
 from memory_app.file import MemoryFile, Snapshot
 from memory_app.graph.changes import create_entities
 from memory_app.sidefiles import TEMPORARY
+from memory_app.tools.arguments import NewEntity
 from tests.gating import GatedOs, on, reading
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="modes, owners and links of POSIX")

@@ -14,7 +14,7 @@ from memory_app.errors import MemoryServerError
 from memory_app.jsonl.records import new_entity
 from memory_app.service import Service
 from memory_app.store import Store
-from memory_app.tools import Answer
+from memory_app.tools.plans import Answer
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from memory_app.arguments import Addition, NewEntity, RelationKey
 from memory_app.calls import Call, Saved
 from memory_app.disk import calls
 from memory_app.errors import GraphError, StoreError
@@ -21,6 +20,7 @@ from memory_app.graph.graph import Graph
 from memory_app.jsonl.records import new_entity
 from memory_app.lock.lock import Lock
 from memory_app.store import Store
+from memory_app.tools.arguments import Addition, NewEntity, RelationKey
 from tests.gating import PATIENCE, GatedOs, in_thread
 from tests.locks import FOREVER
 

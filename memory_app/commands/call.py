@@ -8,13 +8,13 @@ import json
 import sys
 from typing import Final
 
-from memory_app import tools
-from memory_app.arguments import EXAMPLES as CALLS
 from memory_app.commands.access import changed, located, opened
 from memory_app.commands.frame import program
 from memory_app.commands.terminal import output, say, write_bytes
 from memory_app.errors import GraphError, UsageError
 from memory_app.text import shown
+from memory_app.tools import plans
+from memory_app.tools.arguments import EXAMPLES as CALLS
 
 EXAMPLES: Final = (
     ("call", "list the tools, with an example of each"),
@@ -35,12 +35,12 @@ def run(asked: argparse.Namespace) -> int:
             out.line(f"{out.styled(name, 'bold')}\n  {program()} call {name} '{example}'")
         return 0
     try:
-        planned = tools.plan(asked.tool, _decoded(asked.arguments))
-    except tools.UnknownTool:
+        planned = plans.plan(asked.tool, _decoded(asked.arguments))
+    except plans.UnknownTool:
         raise UsageError(f"there is no tool {shown(asked.tool)}. The tools are {', '.join(CALLS)}.") from None
-    path = located(asked, writes=isinstance(planned, tools.Write)).path
+    path = located(asked, writes=isinstance(planned, plans.Write)).path
     with opened(path) as store:
-        answer = planned.run(store.graph()) if isinstance(planned, tools.Read) else changed(store, planned.apply)
+        answer = planned.run(store.graph()) if isinstance(planned, plans.Read) else changed(store, planned.apply)
     if answer.is_error or answer.structured is None:
         raise GraphError(answer.text or "the tool failed")
     write_bytes([answer.structured, b"\n"])

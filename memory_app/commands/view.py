@@ -17,11 +17,12 @@ import time
 import webbrowser
 from typing import Final
 
-from memory_app import tools, viewer
+from memory_app import viewer
 from memory_app.commands.access import existing, opened, same_file, written_new
 from memory_app.commands.terminal import output, safe, say
 from memory_app.disk import calls
 from memory_app.errors import UsageError
+from memory_app.tools import plans
 
 EXAMPLES: Final = (
     ("view", "look at the memory in the browser"),
@@ -45,7 +46,7 @@ def run(asked: argparse.Namespace) -> int:
     if same_file(target, path):
         raise UsageError("--output is the memory file itself. Name another file.")
     with opened(path) as store:
-        page = viewer.page(tools.graph_json(store.graph()).decode(), os.path.basename(path))
+        page = viewer.page(plans.graph_json(store.graph()).decode(), os.path.basename(path))
     written_new(target, [page.encode()], force=asked.force)
     output().line(safe(os.path.abspath(target)))
     if not asked.no_open and not _open(target):

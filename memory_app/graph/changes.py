@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from memory_app.arguments import Addition, Deletion, NewEntity, RelationKey
 from memory_app.errors import GraphError
 from memory_app.graph.graph import Graph
 from memory_app.jsonl.lines import with_observations, without_observations
 from memory_app.jsonl.records import EntityLine, RelationLine, new_entity, new_relation
+from memory_app.tools.arguments import Addition, Deletion, NewEntity, RelationKey
 
 
 class Added(NamedTuple):

@@ -13,10 +13,10 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from memory_app import tools
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.store import Store
+from memory_app.tools import plans
 
 LINES: Final = (
     b'{"type":"entity","name":"Ada","entityType":"person","observations":["writes","counts"]}\n'
@@ -117,8 +117,8 @@ SCENES: Final = (
 
 def change(store: Store, tool: str, arguments: dict[str, Any]) -> Future[Any]:
     """Ask the store for what the tool does."""
-    planned = tools.plan(tool, arguments)
-    assert isinstance(planned, tools.Write)
+    planned = plans.plan(tool, arguments)
+    assert isinstance(planned, plans.Write)
     return store.submit(planned.apply)
 
 
@@ -130,7 +130,7 @@ def outcome(scene: Scene) -> Outcome:
 
 def applied(old: bytes | None, tool: str, arguments: dict[str, Any]) -> bytes:
     """The file that the tool makes of another one, None for no file, by the pure rules."""
-    planned = tools.plan(tool, arguments)
-    assert isinstance(planned, tools.Write)
+    planned = plans.plan(tool, arguments)
+    assert isinstance(planned, plans.Write)
     before = Graph.empty() if old is None else Graph.of(document.read(old))
     return b"".join(planned.apply(before)[0].chunks())

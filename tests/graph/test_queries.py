@@ -14,7 +14,7 @@ from memory_app.graph.blocks import SPAN
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.jsonl.records import RelationLine, new_entity, new_relation
-from tests.model import Model
+from tests.tools.model import Model
 
 
 def graph_of(entities: dict[str, list[str]], relations: list[tuple[str, str]] | None = None, kind: str = "") -> Graph:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_app.schemas import TOOLS
+from memory_app.tools.schemas import TOOLS
 from tests.http.conformance import SUITES, outcomes
 from tests.http.packages import installed, node
 from tests.http.serving import TOKEN, serving

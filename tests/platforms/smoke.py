@@ -17,7 +17,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Final, Literal
 
-from memory_app.arguments import EXAMPLES
+from memory_app.tools.arguments import EXAMPLES
 from tests.driver import ENVELOPE, VERSIONS, Driver, Era
 from tests.platforms.places import Place
 

@@ -14,12 +14,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
-from memory_app import tools
-from memory_app.arguments import Addition, Deletion, NewEntity
 from memory_app.graph import changes
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.jsonl.document import NotAMemory
+from memory_app.tools import plans
+from memory_app.tools.arguments import Addition, Deletion, NewEntity
 from tests.faults.folders import folder
 from tests.faults.scenes import DOCUMENT, LINES
 from tests.stress import servers
@@ -66,7 +66,7 @@ def wrong_with_file(data: bytes) -> str:
         return "a second rewrite changes bytes"
     if contents.lines and not contents.foreign and (lost := _lost(data, written)):
         return f"a rewrite loses {lost[:80]!r}"
-    json.loads(tools.graph_json(graph))
+    json.loads(plans.graph_json(graph))
     return _wrong_with_change(graph, written)
 
 

@@ -10,12 +10,13 @@ from typing import Any, Final
 
 import pytest
 
-from memory_app import file, tools
+from memory_app import file
 from memory_app.errors import GraphError, StoreError
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.messages import LINE_LIMIT
 from memory_app.store import Store
+from memory_app.tools import plans
 from tests.driver import Driver, serve
 from tests.faults.scenes import LINES, NEXT, change
 from tests.stress import inputs
@@ -69,9 +70,9 @@ def test_a_file_beyond_the_limit_is_refused_without_being_read(tmp_path: Path) -
 
 
 def test_an_answer_beyond_the_limit_says_how_to_ask_for_less(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tools, "LARGEST_ANSWER", 50)
+    monkeypatch.setattr(plans, "LARGEST_ANSWER", 50)
     with pytest.raises(GraphError, match="Ask for less"):
-        tools.graph_json(Graph.of(document.read(LINES)))
+        plans.graph_json(Graph.of(document.read(LINES)))
 
 
 @pytest.mark.slow

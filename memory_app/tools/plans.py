@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
-from memory_app import arguments as checked
-from memory_app.arguments import Arguments, Page
 from memory_app.errors import GraphError
 from memory_app.graph import changes, queries
 from memory_app.graph.graph import Graph
 from memory_app.jsonl.records import EntityLine, RelationLine, quote, strings_json
+from memory_app.tools import arguments as checked
+from memory_app.tools.arguments import Arguments, Page
 
 # Bytes of JSON in one answer: clients refuse far smaller ones, and three copies of this still fit into memory.
 LARGEST_ANSWER: Final = 256 << 20

@@ -10,8 +10,8 @@ import jsonschema  # type: ignore[import-untyped,unused-ignore]  # ships no type
 import mcp_types
 import pytest
 
-from memory_app import arguments, schemas
 from memory_app.errors import GraphError
+from memory_app.tools import arguments, schemas
 
 Schema = dict[str, Any]
 TOOLS: dict[str, Schema] = {tool["name"]: tool for tool in schemas.TOOLS}

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from memory_app.arguments import EXAMPLES, LONGEST_QUERY
+from memory_app.tools.arguments import EXAMPLES, LONGEST_QUERY
 
 Schema = dict[str, Any]
 

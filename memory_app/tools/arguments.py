@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, TypeVar
 
 from memory_app.errors import GraphError
-from memory_app.values import MisfitError, decoded, each, member, plain_text, plain_texts, truth, whole_number
+from memory_app.tools.lenient import MisfitError, decoded, each, member, plain_text, plain_texts, truth, whole_number
 
 _T = TypeVar("_T")
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.driver import Driver, Era, serve
-from tests.model import Model, Result
+from tests.tools.model import Model, Result
 
 CALLS = int(os.environ.get("MEMORY_MODEL_CALLS", "250"))
 FIRST_SEED = int(os.environ.get("MEMORY_MODEL_SEED", "1"))

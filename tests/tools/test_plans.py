@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_app import tools
 from memory_app.errors import GraphError
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
-from memory_app.schemas import TOOLS
-from tests.model import Model
+from memory_app.tools import plans
+from memory_app.tools.schemas import TOOLS
+from tests.tools.model import Model
 
 ANN = {"name": "Ann", "entityType": "person", "observations": ["likes tea", "is 40"]}
 BO = {"name": "Bo", "entityType": "person", "observations": []}
@@ -45,8 +45,8 @@ def graph() -> Graph:
 
 def run(graph: Graph, tool: str, arguments: Any) -> tuple[Graph, Any, list[str]]:
     """The next graph, the structured result (checked against the output schema), and the texts."""
-    planned = tools.plan(tool, arguments)
-    after, answer = planned.apply(graph) if isinstance(planned, tools.Write) else (graph, planned.run(graph))
+    planned = plans.plan(tool, arguments)
+    after, answer = planned.apply(graph) if isinstance(planned, plans.Write) else (graph, planned.run(graph))
     assert answer.structured is not None and not answer.is_error
     structured = json.loads(answer.structured)
     OUTPUTS[tool].validate(structured)
@@ -173,8 +173,8 @@ def test_deleting_counts_each_asked_item_and_names_the_misses(
     ],
 )
 def test_a_missing_entity_fails_the_whole_call(graph: Graph, tool: str, arguments: Any) -> None:
-    planned = tools.plan(tool, arguments)
-    assert isinstance(planned, tools.Write)
+    planned = plans.plan(tool, arguments)
+    assert isinstance(planned, plans.Write)
     with pytest.raises(GraphError, match=r"^Entity with name (Zed|Gone) not found$"):
         planned.apply(graph)
     assert file_lines(graph) == FILE
@@ -273,31 +273,31 @@ def test_the_parts_of_an_answer_make_the_whole(query: str | None, limit: int) ->
 
 
 def test_an_answer_that_is_too_large_says_how_to_ask_for_less(monkeypatch: pytest.MonkeyPatch, graph: Graph) -> None:
-    monkeypatch.setattr(tools, "LARGEST_ANSWER", 100)
+    monkeypatch.setattr(plans, "LARGEST_ANSWER", 100)
     for tool, arguments in (("read_graph", {}), ("search_nodes", {"query": "tea"}), ("open_nodes", {"names": ["Ann"]})):
-        planned = tools.plan(tool, arguments)
-        assert isinstance(planned, tools.Read)
+        planned = plans.plan(tool, arguments)
+        assert isinstance(planned, plans.Read)
         with pytest.raises(GraphError, match=r'The answer would be .*: give "limit" .*give fewer names to open_nodes'):
             planned.run(graph)
     run(graph, "read_graph", {"namesOnly": True, "limit": 1})
-    monkeypatch.setattr(tools, "LARGEST_ANSWER", len(compact(WHOLE).encode()))
+    monkeypatch.setattr(plans, "LARGEST_ANSWER", len(compact(WHOLE).encode()))
     run(graph, "read_graph", {})
 
 
 def test_an_unknown_tool_is_not_a_tools_error() -> None:
-    with pytest.raises(tools.UnknownTool):
-        tools.plan("no_such_tool", {})
+    with pytest.raises(plans.UnknownTool):
+        plans.plan("no_such_tool", {})
 
 
 @pytest.mark.parametrize("tool", sorted(one["name"] for one in TOOLS))
 @pytest.mark.parametrize("arguments", [[], "text", 5])
 def test_arguments_that_are_no_object_are_a_tools_error(tool: str, arguments: object) -> None:
     with pytest.raises(GraphError, match=rf"^{tool}: the arguments must be an object\. Example: \{{"):
-        tools.plan(tool, arguments)
+        plans.plan(tool, arguments)
 
 
 def test_every_tool_that_is_listed_can_be_planned_and_no_other() -> None:
-    assert sorted(tools._PLANS) == sorted(one["name"] for one in TOOLS)
+    assert sorted(plans._PLANS) == sorted(one["name"] for one in TOOLS)
 
 
 NAMES = ["Ann", "Bo", "Cy", "a\ufffd", "5"]
@@ -365,8 +365,8 @@ def test_a_file_of_any_form_is_changed_by_the_same_rules_and_keeps_the_rest(
     for tool, arguments in asked:
         expected = model.call(tool, arguments)
         if expected["isError"]:
-            planned = tools.plan(tool, arguments)
-            assert isinstance(planned, tools.Write)
+            planned = plans.plan(tool, arguments)
+            assert isinstance(planned, plans.Write)
             with pytest.raises(GraphError) as caught:
                 planned.apply(graph)
             assert str(caught.value) == expected["content"][0]["text"]
