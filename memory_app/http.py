@@ -30,7 +30,7 @@ from memory_app.notices import Notices
 from memory_app.serve import Context, build_server
 from memory_app.service import Service
 from memory_app.signals import on_signals
-from memory_app.store import Store
+from memory_app.storage.store import Store
 
 _LARGEST_BODY: Final = 16 << 20  # bytes of one request: a few hundred times what a model writes in one call
 _MOST_SESSIONS: Final = 1000  # of the 2025 era; each holds some tens of kilobytes

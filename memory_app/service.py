@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 
 from memory_app.errors import GraphError, StoreError
 from memory_app.graph.graph import Graph
-from memory_app.store import Store
+from memory_app.storage.store import Store
 from memory_app.tools import plans
 from memory_app.tools.plans import Answer
 from memory_app.updates import Updates

@@ -20,7 +20,7 @@ from memory_app.pipes import Output
 from memory_app.serve import build_server
 from memory_app.service import Service
 from memory_app.signals import on_signals
-from memory_app.store import Store
+from memory_app.storage.store import Store
 from memory_app.wire import Wire
 
 _PATIENCE: Final = 30.0  # seconds for what is in flight at the end: a started save, a large answer

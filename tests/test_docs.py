@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
-from memory_app import file, messages
+from memory_app import messages
 from memory_app.cli import commands, read_arguments, variables
 from memory_app.commands.clients.table import CLIENTS, Machine, places
 from memory_app.commands.frame import parser_of
@@ -24,6 +24,7 @@ from memory_app.commands.help import topics
 from memory_app.commands.plaintext import rendered
 from memory_app.commands.terminal import Terminal, columns
 from memory_app.lock import lock
+from memory_app.storage import memory_file
 from memory_app.tools import arguments, plans
 from memory_app.tools.prompts import PERSONAL_MEMORY
 from tests.commands.running import environment
@@ -171,7 +172,7 @@ def test_json_that_is_shown_can_be_read(page: Path) -> None:
 
 
 def test_the_limits_that_are_told_are_those_of_the_program() -> None:
-    large, answer, line = file.LARGEST_FILE >> 30, plans.LARGEST_ANSWER >> 20, messages.LINE_LIMIT >> 20
+    large, answer, line = memory_file.LARGEST_FILE >> 30, plans.LARGEST_ANSWER >> 20, messages.LINE_LIMIT >> 20
     assert answer == line, "they are told as one"
     limits = f"a file of at most {large} GiB, an answer or a message of at most {answer} MiB"
     assert f"{limits}, a search of at most {arguments.LONGEST_QUERY} characters" in text(README)

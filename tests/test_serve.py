@@ -254,7 +254,7 @@ tools.plan = noisy
 def test_a_load_does_not_hold_up_other_requests(tmp_path: Path) -> None:
     slow = """
 import os, time
-from memory_app.store import Store
+from memory_app.storage.store import Store
 graph = Store.graph
 def slow(self):
     open("started", "w").close()

@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 from memory_app import paths
 from memory_app.disk import calls
 from memory_app.jsonl import document
-from memory_app.store import Store
+from memory_app.storage.store import Store
 from tests.faults.folders import folder
 from tests.faults.power import Cut, Recorder, State, cuts
 from tests.faults.scenes import LINES, NEXT, SCENES, Scene, applied, change

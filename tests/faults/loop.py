@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from memory_app.errors import StoreError
-from memory_app.store import Store
+from memory_app.storage.store import Store
 from tests.faults.folders import descriptors, files, folder
 from tests.faults.scenes import NEXT, SCENES, Outcome, Scene, change, outcome
 from tests.faults.seam import through

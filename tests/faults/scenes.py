@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
-from memory_app.store import Store
+from memory_app.storage.store import Store
 from memory_app.tools import plans
 
 LINES: Final = (

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from memory_app import file
 from memory_app.disk import calls
+from memory_app.storage import memory_file
 
 CALLS: Final = frozenset(
     {"access", "close", "fchmod", "fchown", "fdatasync", "fstat", "fsync", "link", "listdir", "lstat", "mkdir", "open"}
@@ -45,7 +45,7 @@ class Seam:
 def through(hook: Hook) -> Iterator[None]:
     """Until the end of the block, every call that the program makes on the disk goes to the hook."""
     stand_in = Seam(hook)
-    modules: tuple[Any, ...] = (calls, file)
+    modules: tuple[Any, ...] = (calls, memory_file)
     for module in modules:
         module.os = stand_in
     try:

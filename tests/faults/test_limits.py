@@ -28,7 +28,7 @@ _CHILD: Final = """
 import json, os, sys
 from pathlib import Path
 from memory_app.errors import StoreError
-from memory_app.store import Store
+from memory_app.storage.store import Store
 from tests.faults.scenes import LINES, NEXT, change
 from tests.faults.folders import descriptors, files
 

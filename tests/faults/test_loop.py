@@ -8,12 +8,12 @@ from typing import Any, Final
 
 import pytest
 
-from memory_app import store
 from memory_app.disk import calls
 from memory_app.errors import StoreError
-from memory_app.file import MemoryFile
 from memory_app.lock import lock
-from memory_app.sidefiles import SideFiles
+from memory_app.storage import store
+from memory_app.storage.memory_file import MemoryFile
+from memory_app.storage.temporaries import SideFiles
 from tests.faults import loop
 from tests.faults.loop import Fault, calls_of, faults_at, trial
 from tests.faults.scenes import SCENES, Scene, outcome

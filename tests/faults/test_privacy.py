@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pytest
 
-from memory_app.store import Store
+from memory_app.storage.store import Store
 from tests.driver import Driver, WireError, serve
 from tests.faults.folders import folder
 from tests.faults.scenes import DOCUMENT, NAME, SCENES, change

@@ -9,7 +9,7 @@ from memory_app import paths
 from memory_app.errors import GraphError, StoreError
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
-from memory_app.store import Store
+from memory_app.storage.store import Store
 from tests.faults.folders import descriptors, files, folder
 from tests.faults.loop import Fault, Injector
 from tests.faults.scenes import LINES, NAME, change

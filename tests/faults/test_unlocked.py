@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pytest
 
-from memory_app.store import Store
+from memory_app.storage.store import Store
 from tests.faults.folders import files, folder
 from tests.faults.scenes import LINES, NAME, NEXT, SCENES, applied, change
 from tests.faults.seam import through
@@ -119,7 +119,7 @@ def test_the_look_at_the_file_is_the_last_call_before_the_rename() -> None:
 
 _STOPPED: Final = """
 import signal, sys, threading
-from memory_app.store import Store
+from memory_app.storage.store import Store
 from tests.faults.scenes import SCENES, change
 from tests.faults.seam import through
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from memory_app import cli
 from memory_app.disk import calls as disk
 from memory_app.lock.lock import Lock
-from memory_app.store import Store
+from memory_app.storage.store import Store
 
 _GAP: Final = 0.004  # seconds between the last check and the rename: what otherwise takes an hour to happen
 

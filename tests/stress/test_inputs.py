@@ -10,12 +10,12 @@ from typing import Any, Final
 
 import pytest
 
-from memory_app import file
 from memory_app.errors import GraphError, StoreError
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.messages import LINE_LIMIT
-from memory_app.store import Store
+from memory_app.storage import memory_file
+from memory_app.storage.store import Store
 from memory_app.tools import plans
 from tests.driver import Driver, serve
 from tests.faults.scenes import LINES, NEXT, change
@@ -60,13 +60,13 @@ def test_what_a_line_is_due_is_told_apart() -> None:
 def test_a_file_beyond_the_limit_is_refused_without_being_read(tmp_path: Path) -> None:
     memory = tmp_path / "memory.jsonl"
     memory.write_bytes(LINES)
-    os.truncate(memory, file.LARGEST_FILE + 1)  # takes no room on the disk
+    os.truncate(memory, memory_file.LARGEST_FILE + 1)  # takes no room on the disk
     store = Store(str(memory), lambda text: None)
     with pytest.raises(StoreError, match=r"is larger than 2 GiB; nothing was changed") as raised:
         change(store, *NEXT).result(20)
     store.close()
     assert str(memory) in str(raised.value)
-    assert memory.stat().st_size == file.LARGEST_FILE + 1
+    assert memory.stat().st_size == memory_file.LARGEST_FILE + 1
 
 
 def test_an_answer_beyond_the_limit_says_how_to_ask_for_less(monkeypatch: pytest.MonkeyPatch) -> None:

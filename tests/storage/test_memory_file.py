@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from memory_app import file
 from memory_app.disk import calls
 from memory_app.errors import StoreError
-from memory_app.file import MemoryFile, Snapshot
 from memory_app.graph.changes import create_entities
-from memory_app.sidefiles import TEMPORARY
+from memory_app.storage import memory_file
+from memory_app.storage.memory_file import MemoryFile, Snapshot
+from memory_app.storage.temporaries import TEMPORARY
 from memory_app.tools.arguments import NewEntity
 from tests.gating import GatedOs, on, reading
 
@@ -100,7 +100,7 @@ def test_a_file_that_never_stops_changing_is_given_up_and_named(
     memory: Path, gated: GatedOs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory.write_text(ANN)
-    monkeypatch.setattr(file, "_READ_TRIES", 3)
+    monkeypatch.setattr(memory_file, "_READ_TRIES", 3)
     moments = itertools.count(1)
     gated.before("read", lambda: os.utime(memory, (1, next(moments))), always=True)
     assert f"{memory} keeps changing" in refusal(lambda: MemoryFile(str(memory)).read(None))
@@ -138,7 +138,7 @@ def test_a_file_that_is_too_large_is_refused_unread(
     memory: Path, gated: GatedOs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory.write_text(ANN)
-    monkeypatch.setattr(file, "LARGEST_FILE", 10)
+    monkeypatch.setattr(memory_file, "LARGEST_FILE", 10)
     assert "is larger than" in refusal(lambda: MemoryFile(str(memory)).read(None))
     assert all(name != "read" for name, _ in gated.calls)
 

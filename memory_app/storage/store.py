@@ -20,11 +20,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Final, TypeVar
 
-from memory_app.calls import Call, Saved, answer, apply, refuse
 from memory_app.errors import MemoryServerError, StoreError
-from memory_app.file import MemoryFile, Snapshot
 from memory_app.graph.graph import Graph
 from memory_app.lock.lock import WAIT, Lock, LockAbandoned
+from memory_app.storage.memory_file import MemoryFile, Snapshot
+from memory_app.storage.pending import Call, Saved, answer, apply, refuse
 
 T = TypeVar("T")
 

@@ -33,7 +33,7 @@ from memory_app.errors import StoreError
 from memory_app.graph.graph import Graph
 from memory_app.graph.reload import reload
 from memory_app.jsonl.document import Contents, NotAMemory, read
-from memory_app.sidefiles import SideFiles
+from memory_app.storage.temporaries import SideFiles
 
 # Bytes of a memory file: a graph needs several times as much, and the largest that make sense are hundredths of this.
 LARGEST_FILE: Final = 2 << 30

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from memory_app.calls import Call, Saved
 from memory_app.disk import calls
 from memory_app.errors import GraphError, StoreError
 from memory_app.graph import changes
 from memory_app.graph.graph import Graph
 from memory_app.jsonl.records import new_entity
 from memory_app.lock.lock import Lock
-from memory_app.store import Store
+from memory_app.storage.pending import Call, Saved
+from memory_app.storage.store import Store
 from memory_app.tools.arguments import Addition, NewEntity, RelationKey
 from tests.gating import PATIENCE, GatedOs, in_thread
 from tests.locks import FOREVER
@@ -127,7 +127,7 @@ def test_a_large_graph_is_kept_from_the_collector_when_it_has_doubled_and_not_at
 ) -> None:
     told: list[None] = []
     told_by_size = []
-    monkeypatch.setattr("memory_app.store._LARGE", 3)
+    monkeypatch.setattr("memory_app.storage.store._LARGE", 3)
     monkeypatch.setattr(gc, "freeze", lambda: told.append(None))
     for size in range(1, 11):
         memory.write_text("".join(ANN.replace("Ann", str(number)) for number in range(size)))

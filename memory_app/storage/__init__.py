@@ -1,0 +1,1 @@
+"""The memory on disk: load it, one writer, save it."""
