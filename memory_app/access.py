@@ -20,8 +20,8 @@ from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from memory_app.disk import calls
-from memory_app.environment import HTTP_TOKEN
 from memory_app.errors import UsageError
+from memory_app.location.environment import HTTP_TOKEN
 
 DEFAULT_HOST: Final = "127.0.0.1"
 # Characters of the shortest token: what `new_token` makes has 43; less than 16 random ones can be guessed.

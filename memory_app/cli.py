@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from memory_app import __version__
 
 if TYPE_CHECKING:
-    from memory_app.paths import Location
+    from memory_app.location.choice import Location
 
 _OPTIONS: Final = ("--file", "--profile")
 _TEXTS: Final = ("--help", "-h", "--version")
@@ -101,7 +101,7 @@ def commands() -> tuple[str, ...]:
 
 def variables() -> tuple[str, ...]:
     """The names of all environment variables that people may set for this program."""
-    from memory_app.environment import SET_BY_PEOPLE
+    from memory_app.location.environment import SET_BY_PEOPLE
 
     return (*SET_BY_PEOPLE, "MEMORY_SERVER_CACHE", "NO_COLOR")
 
@@ -150,7 +150,7 @@ def serve(asked: Asked, *, read_only: bool = False) -> int:
 
 
 def _locate(asked: Asked, *, moves: bool) -> Location:
-    from memory_app.paths import locate, move_old, surroundings
+    from memory_app.location.choice import locate, move_old, surroundings
 
     location = locate(asked.file, asked.profile, surroundings(os.environ, sys.argv[0], os.path.dirname(__file__)))
     if location.old is None:

@@ -15,7 +15,7 @@ from memory_app.disk import calls
 from memory_app.errors import StoreError, UsageError
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
-from memory_app.paths import Location, locate, move_old, surroundings
+from memory_app.location.choice import Location, locate, move_old, surroundings
 from memory_app.storage.store import Store
 from memory_app.text import shown
 

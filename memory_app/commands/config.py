@@ -13,7 +13,6 @@ import os
 import sys
 from typing import Any, Final
 
-from memory_app import environment
 from memory_app.commands.clients import editing, entry, jsonc, toml
 from memory_app.commands.clients.entry import Found, Start
 from memory_app.commands.clients.link import link
@@ -21,8 +20,9 @@ from memory_app.commands.clients.table import CLIENTS, Client, Machine, places
 from memory_app.commands.frame import program
 from memory_app.commands.terminal import Terminal, output, safe, say, write_json
 from memory_app.errors import UsageError
-from memory_app.expansion import expanded, file_path
-from memory_app.paths import archive
+from memory_app.location import environment
+from memory_app.location.choice import archive
+from memory_app.location.expansion import expanded, file_path
 from memory_app.text import shown
 
 EXAMPLES: Final = (

@@ -12,13 +12,13 @@ import shutil
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from memory_app import environment, paths
 from memory_app.commands.clients import editing
 from memory_app.commands.clients.entry import Found
 from memory_app.commands.clients.table import CLIENTS, Machine, places
-from memory_app.environment import value_of
 from memory_app.errors import MemoryServerError
-from memory_app.expansion import flavour, home_folder
+from memory_app.location import choice, environment
+from memory_app.location.environment import value_of
+from memory_app.location.expansion import flavour, home_folder
 from memory_app.text import shown
 
 _VARIABLE: Final = re.compile(r"\$\{[^}]*\}|%[^%\s]+%|\$[A-Z_][A-Z0-9_]*")
@@ -121,9 +121,9 @@ def _memory(one: Found, machine: Machine, troubles: list[str]) -> str:
     options = dict(zip(one.start.args, one.start.args[1:], strict=False))
     archive = next((word for word in one.start.args if word.endswith(".pyz")), None)
     folder = os.path.dirname(os.path.realpath(archive)) if archive else None
-    around = paths.Surroundings(environ, machine.platform, folder, None)
+    around = choice.Surroundings(environ, machine.platform, folder, None)
     try:
-        return paths.locate(options.get("--file"), options.get("--profile"), around).path
+        return choice.locate(options.get("--file"), options.get("--profile"), around).path
     except MemoryServerError as error:
         troubles.append(str(error))
         return ""

@@ -12,7 +12,7 @@ import platform
 import sys
 from typing import Any, Final, NamedTuple
 
-from memory_app import __version__, environment
+from memory_app import __version__
 from memory_app.commands import beside
 from memory_app.commands.access import located, whole
 from memory_app.commands.clients.table import Machine
@@ -22,7 +22,8 @@ from memory_app.commands.terminal import Terminal, output, safe, write_json
 from memory_app.commands.trials import Trial, trials
 from memory_app.errors import MemoryServerError, UsageError
 from memory_app.jsonl.document import reads_as_memory
-from memory_app.paths import archive
+from memory_app.location import environment
+from memory_app.location.choice import archive
 from memory_app.text import counted
 
 EXAMPLES: Final = (

@@ -24,7 +24,7 @@ from typing import Any, Final, NoReturn, Protocol, cast
 from memory_app.commands import COMMANDS
 from memory_app.commands.terminal import width
 from memory_app.errors import MemoryServerError, UsageError
-from memory_app.paths import archive
+from memory_app.location.choice import archive
 from memory_app.text import shown
 
 _WITHOUT_MEMORY: Final = ("merge", "help")

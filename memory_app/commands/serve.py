@@ -15,8 +15,8 @@ from typing import Final
 from memory_app.access import access, keep_token, new_token
 from memory_app.commands.access import located
 from memory_app.commands.terminal import output
-from memory_app.environment import HTTP_TOKEN
 from memory_app.errors import UsageError
+from memory_app.location.environment import HTTP_TOKEN
 from memory_app.notices import Notices
 from memory_app.text import shown
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from concurrent.futures import wait
 from typing import Final
 
-from memory_app import paths
 from memory_app.errors import GraphError, StoreError
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
+from memory_app.location import choice
 from memory_app.storage.store import Store
 from tests.faults.folders import descriptors, files, folder
 from tests.faults.loop import Fault, Injector
@@ -59,8 +59,8 @@ def _moved(fault: Fault | None) -> tuple[Injector, str]:
     injector = Injector(fault)
     with folder() as inside, through(injector):
         (inside / _OLD_NAME).write_bytes(LINES)
-        location = paths.Location(str(inside / NAME), "", (), str(inside / _OLD_NAME))
-        settled = paths.move_old(location, document.reads_as_memory)
+        location = choice.Location(str(inside / NAME), "", (), str(inside / _OLD_NAME))
+        settled = choice.move_old(location, document.reads_as_memory)
         left = files(inside)
         if left not in ({NAME}, {_OLD_NAME}):
             return injector, f"there is {sorted(left)}"

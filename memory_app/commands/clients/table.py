@@ -15,8 +15,8 @@ import re
 from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple
 
-from memory_app.environment import value_of
-from memory_app.expansion import flavour, home_folder
+from memory_app.location.environment import value_of
+from memory_app.location.expansion import flavour, home_folder
 
 Style = Literal["plain", "stdio", "copilot", "opencode", "zed", "codex"]
 

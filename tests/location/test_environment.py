@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_app import environment
+from memory_app.location import environment
 
 
 @pytest.mark.parametrize(

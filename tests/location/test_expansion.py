@@ -7,7 +7,7 @@ import os
 import pytest
 
 from memory_app.errors import UsageError
-from memory_app.expansion import data_folder, expanded, file_path, home_folder
+from memory_app.location.expansion import data_folder, expanded, file_path, home_folder
 from memory_app.text import shown
 
 pwd = pytest.importorskip("pwd", reason="the list of users is Unix's")

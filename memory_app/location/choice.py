@@ -30,11 +30,11 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from memory_app import environment
 from memory_app.disk import calls
-from memory_app.environment import value_of
 from memory_app.errors import StoreError, UsageError
-from memory_app.expansion import FILE_NAME, data_folder, expanded, file_path, flavour
+from memory_app.location import environment
+from memory_app.location.environment import value_of
+from memory_app.location.expansion import FILE_NAME, data_folder, expanded, file_path, flavour
 from memory_app.lock.lock import Lock
 from memory_app.text import shown
 

@@ -18,8 +18,8 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Final
 
-from memory_app.environment import value_of
 from memory_app.errors import UsageError
+from memory_app.location.environment import value_of
 from memory_app.text import shown
 
 FILE_NAME: Final = "memory.jsonl"

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from memory_app import paths
 from memory_app.disk import calls
 from memory_app.errors import StoreError, UsageError
 from memory_app.jsonl.document import reads_as_memory
+from memory_app.location import choice
+from memory_app.location.choice import Location, Surroundings
 from memory_app.lock.lock import Lock
-from memory_app.paths import Location, Surroundings
 from memory_app.text import shown
 
 LINE = b'{"type":"entity","name":"Ann","entityType":"person","observations":[]}\n'
@@ -40,10 +40,10 @@ class Machine:
         return Surroundings(self.environ, platform, None if self.installed else str(self.server), str(self.current))
 
     def locate(self, file: str | None = None, profile: str | None = None) -> Location:
-        return paths.locate(file, profile, self.around())
+        return choice.locate(file, profile, self.around())
 
     def settle(self) -> Location:
-        return paths.move_old(self.locate(), reads_as_memory)
+        return choice.move_old(self.locate(), reads_as_memory)
 
     def put(self, path: Path, content: bytes = LINE) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -152,18 +152,18 @@ def test_a_path_that_is_no_utf8_is_found_and_can_be_told(machine: Machine) -> No
 def test_a_relative_option_without_a_current_folder_is_a_usage_error(machine: Machine) -> None:
     around = machine.around()._replace(current_folder=None)
     with pytest.raises(UsageError, match="current folder is not known"):
-        paths.locate("m.jsonl", None, around)
-    assert paths.locate("/x/m.jsonl", None, around).path == "/x/m.jsonl"
+        choice.locate("m.jsonl", None, around)
+    assert choice.locate("/x/m.jsonl", None, around).path == "/x/m.jsonl"
 
 
 def test_windows_paths_are_located_by_windows_rules(machine: Machine) -> None:
     around = Surroundings(
         {"USERPROFILE": r"C:\Users\Ann", "memory_file_path": r"data\m.jsonl"}, "win32", r"C:\srv", r"D:\w"
     )
-    assert paths.locate(None, None, around).path == r"C:\srv\data\m.jsonl"
-    assert paths.locate("~/m.jsonl", None, around).path == r"C:\Users\Ann\m.jsonl"
-    assert paths.locate("sub/", None, around).path == "D:\\w\\sub\\memory.jsonl"
-    assert paths.locate(r"\\host\share\m.jsonl", None, around).path == r"\\host\share\m.jsonl"
+    assert choice.locate(None, None, around).path == r"C:\srv\data\m.jsonl"
+    assert choice.locate("~/m.jsonl", None, around).path == r"C:\Users\Ann\m.jsonl"
+    assert choice.locate("sub/", None, around).path == "D:\\w\\sub\\memory.jsonl"
+    assert choice.locate(r"\\host\share\m.jsonl", None, around).path == r"\\host\share\m.jsonl"
 
 
 def test_a_misspelt_variable_is_told_in_every_case(machine: Machine) -> None:
@@ -297,7 +297,7 @@ def test_the_folder_that_stands_for_the_servers_is_the_only_place(machine: Machi
 
 @pytest.mark.usefixtures("no_probe")
 def test_without_any_place_the_error_says_what_to_set(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paths, "data_folder", lambda environ, platform: None)
+    monkeypatch.setattr(choice, "data_folder", lambda environ, platform: None)
     with pytest.raises(UsageError, match="Set MEMORY_FILE_PATH"):
         machine.locate()
     here = machine.put(machine.server / "memory.jsonl")
@@ -314,7 +314,7 @@ def test_an_old_memory_is_renamed_in_each_default_place(machine: Machine, place:
     found = machine.locate()
     assert (found.path, found.old) == (str(folder / "memory.jsonl"), str(old))
     assert old.exists()
-    settled = paths.move_old(found, reads_as_memory)
+    settled = choice.move_old(found, reads_as_memory)
     assert settled == found._replace(old=None, notes=(f"{old} was renamed to memory.jsonl.",))
     assert os.listdir(folder) == ["memory.jsonl"]
     assert (folder / "memory.jsonl").read_bytes() == LINE
@@ -381,7 +381,7 @@ def test_an_old_memory_is_not_moved_while_another_process_holds_the_lock(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = machine.put(machine.server / "memory.json")
-    monkeypatch.setattr(paths, "_LOCK_WAIT", 0.05)
+    monkeypatch.setattr(choice, "_LOCK_WAIT", 0.05)
     other = Lock(str(machine.server / "memory.jsonl"))
     other.acquire(float("inf"))
     try:
@@ -402,14 +402,14 @@ def test_the_slower_of_two_processes_uses_what_the_faster_one_moved(machine: Mac
         assert moved.wait(10)
         return True
 
-    thread = threading.Thread(target=lambda: settled.append(paths.move_old(slow, reads)))
+    thread = threading.Thread(target=lambda: settled.append(choice.move_old(slow, reads)))
     thread.start()
     assert reading.wait(10)
     machine.settle()
     moved.set()
     thread.join(10)
     assert settled == [slow._replace(old=None)]
-    assert paths.move_old(slow, reads) == slow._replace(old=None)  # moved before it could be read
+    assert choice.move_old(slow, reads) == slow._replace(old=None)  # moved before it could be read
     assert os.listdir(machine.server) == ["memory.jsonl"]
 
 
@@ -436,7 +436,7 @@ def test_a_new_memory_that_appears_meanwhile_is_not_overwritten(machine: Machine
         machine.put(machine.server / "memory.jsonl", b"")
         return True
 
-    assert paths.move_old(found, reads) == found._replace(old=None)
+    assert choice.move_old(found, reads) == found._replace(old=None)
     assert (old.read_bytes(), (machine.server / "memory.jsonl").read_bytes()) == (LINE, b"")
 
 
@@ -468,7 +468,7 @@ def test_the_servers_folder_is_the_one_of_the_real_archive(at: Path) -> None:
         ({}, str(link)),
         ({}, "bin/server"),
     ):
-        assert paths.surroundings(environ, program, package).server_folder == real
+        assert choice.surroundings(environ, program, package).server_folder == real
 
 
 @pytest.mark.parametrize("site", ["site-packages", "dist-packages"])
@@ -476,24 +476,24 @@ def test_an_installed_package_has_no_folder_of_its_own(at: Path, site: str) -> N
     script = at / "memory-server"
     script.write_text("#!/usr/bin/python3\n")
     package = at / "lib" / site / "memory_app"
-    around = paths.surroundings({}, str(script), str(package))
+    around = choice.surroundings({}, str(script), str(package))
     assert around == Surroundings({}, sys.platform, None, os.path.realpath(at))
 
 
 def test_run_from_its_source_the_servers_folder_is_the_one_of_the_source(at: Path) -> None:
     package = at / "source" / "memory_app"
     for program in ("-m", "", str(package / "__main__.py")):
-        assert paths.surroundings({}, program, str(package)).server_folder == os.path.realpath(at / "source")
+        assert choice.surroundings({}, program, str(package)).server_folder == os.path.realpath(at / "source")
 
 
 def test_a_current_folder_that_was_removed_is_no_obstacle(tmp_path: Path) -> None:
     code = (
-        "import os, sys; sys.path.insert(0, sys.argv[1]); from memory_app import paths\n"
+        "import os, sys; sys.path.insert(0, sys.argv[1]); from memory_app.location import choice as paths\n"
         "os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone')\n"
         "around = paths.surroundings({'HOME': '/h'}, 'memory-server.pyz', '/opt/source/memory_app')\n"
         "print(around.current_folder, around.server_folder)"
     )
-    root = str(Path(paths.__file__).parent.parent)
+    root = str(Path(choice.__file__).parent.parent)
     done = subprocess.run(
         [sys.executable, "-c", code, root], cwd=tmp_path, capture_output=True, text=True, timeout=30, check=False
     )
