@@ -126,13 +126,13 @@ def _print(what: str) -> int:
 def serve(asked: Asked, *, read_only: bool = False) -> int:
     """Serve one client over stdin and stdout until the end comes; the exit status."""
     from memory_app.pipes import fill_standard
-    from memory_app.signals import ASKING_FOR_THE_END
+    from memory_app.server.lifetime import ASKING_FOR_THE_END
 
     fill_standard()
     for number in ASKING_FOR_THE_END:  # there is nothing to finish before the server is up; Python prints tracebacks
         signal.signal(number, lambda *_: os._exit(0))
     location = _locate(asked, moves=not read_only)
-    from memory_app.notices import Notices
+    from memory_app.server.stderr import Notices
 
     report = Notices()
     for note in location.notes:

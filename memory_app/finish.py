@@ -17,8 +17,8 @@ from pydantic_core import to_json
 
 from memory_app.messages import finished
 from memory_app.pipes import Output
-from memory_app.serve import RESOURCE_TYPE, RESOURCE_URI, call_tool, read_resource
-from memory_app.service import Service
+from memory_app.server.handlers import RESOURCE_TYPE, RESOURCE_URI, call_tool, read_resource
+from memory_app.server.service import Service
 from memory_app.text import without_lone_surrogates
 from memory_app.tools.plans import Answer
 

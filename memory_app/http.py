@@ -26,10 +26,10 @@ from memory_app.access import Access, Address
 from memory_app.connections import Config
 from memory_app.errors import UsageError
 from memory_app.guard import PATH, Guard
-from memory_app.notices import Notices
-from memory_app.serve import Context, build_server
-from memory_app.service import Service
-from memory_app.signals import on_signals
+from memory_app.server.handlers import Context, build_server
+from memory_app.server.lifetime import on_signals
+from memory_app.server.service import Service
+from memory_app.server.stderr import Notices
 from memory_app.storage.store import Store
 
 _LARGEST_BODY: Final = 16 << 20  # bytes of one request: a few hundred times what a model writes in one call

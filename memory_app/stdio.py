@@ -15,11 +15,11 @@ from typing import Final
 
 from memory_app import quickstart
 from memory_app.finish import Finishing
-from memory_app.notices import Notices
 from memory_app.pipes import Output
-from memory_app.serve import build_server
-from memory_app.service import Service
-from memory_app.signals import on_signals
+from memory_app.server.handlers import build_server
+from memory_app.server.lifetime import on_signals
+from memory_app.server.service import Service
+from memory_app.server.stderr import Notices
 from memory_app.storage.store import Store
 from memory_app.wire import Wire
 

@@ -17,7 +17,7 @@ from memory_app.commands.access import located
 from memory_app.commands.terminal import output
 from memory_app.errors import UsageError
 from memory_app.location.environment import HTTP_TOKEN
-from memory_app.notices import Notices
+from memory_app.server.stderr import Notices
 from memory_app.text import shown
 
 EXAMPLES: Final = (

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from memory_app.http import _Connections
-from memory_app.updates import Updates
+from memory_app.server.updates import Updates
 
 
 async def unchanged() -> int:

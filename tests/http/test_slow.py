@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from memory_app import updates
-from memory_app.updates import Updates
+from memory_app.server import updates
+from memory_app.server.updates import Updates
 
 PATIENCE = 20.0
 

@@ -12,7 +12,7 @@ import pytest
 
 from memory_app.errors import MemoryServerError
 from memory_app.jsonl.records import new_entity
-from memory_app.service import Service
+from memory_app.server.service import Service
 from memory_app.storage.store import Store
 from memory_app.tools.plans import Answer
 

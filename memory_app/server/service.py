@@ -17,10 +17,10 @@ from typing import Any, Final, TypeVar
 
 from memory_app.errors import GraphError, StoreError
 from memory_app.graph.graph import Graph
+from memory_app.server.updates import Updates
 from memory_app.storage.store import Store
 from memory_app.tools import plans
 from memory_app.tools.plans import Answer
-from memory_app.updates import Updates
 
 _T = TypeVar("_T")
 

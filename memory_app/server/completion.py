@@ -11,7 +11,7 @@ from mcp.shared.exceptions import MCPError
 
 from memory_app.errors import GraphError, StoreError
 from memory_app.graph.graph import Graph
-from memory_app.service import Service
+from memory_app.server.service import Service
 from memory_app.text import fold
 from memory_app.tools.prompts import PROMPTS, Prompt
 

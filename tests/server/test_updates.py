@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memory_app import __version__
-from memory_app.updates import Updates
+from memory_app.server.updates import Updates
 from tests.driver import Driver, Era, Message, serve
 from tests.variants import until_exists, variant
 

@@ -23,8 +23,8 @@ from pydantic_core import from_json
 
 from memory_app import __version__
 from memory_app.errors import GraphError, StoreError
-from memory_app.guidance import Guidance
-from memory_app.service import Service
+from memory_app.server.completion import Guidance
+from memory_app.server.service import Service
 from memory_app.tools import plans
 from memory_app.tools.plans import Answer
 from memory_app.tools.schemas import INSTRUCTIONS, TOOLS

@@ -1,0 +1,1 @@
+"""MCP: the only package that knows the SDK."""
