@@ -125,8 +125,8 @@ def _print(what: str) -> int:
 
 def serve(asked: Asked, *, read_only: bool = False) -> int:
     """Serve one client over stdin and stdout until the end comes; the exit status."""
-    from memory_app.pipes import fill_standard
     from memory_app.server.lifetime import ASKING_FOR_THE_END
+    from memory_app.server.stdio.pipes import fill_standard
 
     fill_standard()
     for number in ASKING_FOR_THE_END:  # there is nothing to finish before the server is up; Python prints tracebacks
@@ -141,10 +141,10 @@ def serve(asked: Asked, *, read_only: bool = False) -> int:
         report(_introduction(location))
     else:
         report(f"memory file: {_shown(location.path)} ({location.why})")
-    from memory_app import quickstart
+    from memory_app.server.stdio import faststart
 
-    quickstart.load()
-    from memory_app.stdio import run
+    faststart.load()
+    from memory_app.server.stdio.run import run
 
     return run(location.path, report, read_only=read_only)
 

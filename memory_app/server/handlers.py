@@ -1,6 +1,6 @@
 """The SDK's `Server` with our handlers: tools, the resource and its updates, in both protocol eras.
 
-`build_server` makes it for any front; `memory_app.stdio` serves it over stdin and stdout. The handlers hold no state:
+`build_server` makes it for any front; `memory_app.server.stdio.run` serves it over stdin and stdout. The handlers hold no state:
 it lives in the `Service`. What a handler raises never reaches the wire as it is: `_Edge` is the one place that catches
 everything.
 """

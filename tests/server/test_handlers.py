@@ -76,7 +76,7 @@ def test_closed_descriptors_harm_nothing(archive: Path, tmp_path: Path, closed: 
 def test_closed_standard_descriptors_are_taken_before_a_file_of_ours_gets_their_numbers() -> None:
     code = """
 import os, stat
-from memory_app.pipes import fill_standard
+from memory_app.server.stdio.pipes import fill_standard
 fill_standard()
 assert all(stat.S_ISCHR(os.fstat(number).st_mode) for number in (0, 2))
 assert os.open("/dev/null", os.O_RDONLY) > 2

@@ -157,9 +157,9 @@ def test_a_client_that_neither_reads_nor_closes_does_not_hold_up_the_end(
 
 
 FEW_UNREAD = """
-from memory_app import quickstart
+from memory_app.server.stdio import faststart as quickstart
 quickstart.load()
-from memory_app import wire
+from memory_app.server.stdio import transport as wire
 wire._UNREAD_LIMIT = 1000
 """
 

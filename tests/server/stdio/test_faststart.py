@@ -24,12 +24,12 @@ URI = "memory://knowledge-graph"
 WAYS = {
     "fast": "",
     "by threads": THREADS,
-    "plain import": "from memory_app import quickstart; quickstart.CARRIED['mcp'] = '0.0.0'",
+    "plain import": "from memory_app.server.stdio import faststart as quickstart; quickstart.CARRIED['mcp'] = '0.0.0'",
     "plain handlers": (
-        "import memory_app.quickstart as q; q.load(); q.is_carried = lambda: False; q.load = lambda: False"
+        "import memory_app.server.stdio.faststart as q; q.load(); q.is_carried = lambda: False; q.load = lambda: False"
     ),
     "failing fast import": (
-        "import memory_app.quickstart as q\ndef fail(name): raise RuntimeError\nq._run_init_on_demand = fail"
+        "import memory_app.server.stdio.faststart as q\ndef fail(name): raise RuntimeError\nq._run_init_on_demand = fail"
     ),
 }
 
@@ -89,7 +89,7 @@ def test_every_way_of_importing_and_answering_says_the_same(tmp_path: Path, era:
 
 
 AFTERWARDS = """
-from memory_app import quickstart
+from memory_app.server.stdio import faststart as quickstart
 assert quickstart.load() is {fast}
 import sys
 import mcp.server.lowlevel

@@ -15,10 +15,10 @@ from mcp_types import SERVER_INFO_META_KEY, methods
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic_core import to_json
 
-from memory_app.messages import finished
-from memory_app.pipes import Output
 from memory_app.server.handlers import RESOURCE_TYPE, RESOURCE_URI, call_tool, read_resource
 from memory_app.server.service import Service
+from memory_app.server.stdio.messages import finished
+from memory_app.server.stdio.pipes import Output
 from memory_app.text import without_lone_surrogates
 from memory_app.tools.plans import Answer
 

@@ -13,15 +13,15 @@ import logging
 import os
 from typing import Final
 
-from memory_app import quickstart
-from memory_app.finish import Finishing
-from memory_app.pipes import Output
 from memory_app.server.handlers import build_server
 from memory_app.server.lifetime import on_signals
 from memory_app.server.service import Service
 from memory_app.server.stderr import Notices
+from memory_app.server.stdio import faststart
+from memory_app.server.stdio.encoded import Finishing
+from memory_app.server.stdio.pipes import Output
+from memory_app.server.stdio.transport import Wire
 from memory_app.storage.store import Store
-from memory_app.wire import Wire
 
 _PATIENCE: Final = 30.0  # seconds for what is in flight at the end: a started save, a large answer
 _NOT_READING: Final = 2.0  # seconds without the client taking a byte, at the end, after which it is not waited for
@@ -54,9 +54,9 @@ async def _serve(path: str, report: Notices, read_only: bool) -> bool:
     wire = Wire(end, patience=_PATIENCE)
     on_signals(loop, wire.stop)
     server = build_server(service, report)
-    if quickstart.is_carried():
+    if faststart.is_carried():
         server.middleware.append(Finishing(server, service, wire.output))
-        quickstart.skip_relay()
+        faststart.skip_relay()
     gc.freeze()  # nothing made so far will ever be garbage
     try:
         await server.run(wire.reader, wire.writer, server.create_initialization_options())
