@@ -12,11 +12,11 @@ import signal
 import sys
 from typing import Final
 
-from memory_app.access import access, keep_token, new_token
 from memory_app.commands.access import located
 from memory_app.commands.terminal import output
 from memory_app.errors import UsageError
 from memory_app.location.environment import HTTP_TOKEN
+from memory_app.server.http.access import access, keep_token, new_token
 from memory_app.server.stderr import Notices
 from memory_app.text import shown
 
@@ -76,7 +76,7 @@ def _serve_http(asked: argparse.Namespace) -> int:
     report = Notices(sys.maxsize if asked.access_log else _LOGGED)
     report(f"memory file: {shown(location.path)} ({location.why})")
     try:
-        from memory_app.http import run as serve
+        from memory_app.server.http.run import run as serve
     except ModuleNotFoundError as error:
         raise UsageError(f"what serving over HTTP needs is not there ({error.name}).") from None
     return serve(location.path, report, granted)

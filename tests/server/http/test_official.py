@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from memory_app.tools.schemas import TOOLS
-from tests.http.conformance import SUITES, outcomes
-from tests.http.packages import installed, node
-from tests.http.serving import TOKEN, serving
+from tests.server.http.conformance import SUITES, outcomes
+from tests.server.http.packages import installed, node
+from tests.server.http.serving import TOKEN, serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 

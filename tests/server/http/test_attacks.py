@@ -17,9 +17,9 @@ from typing import Final
 
 import pytest
 
-from memory_app.connections import BODY_SECONDS, HEAD_SECONDS
-from tests.http.raw import Client, Stream, asyncio_timeout, headers_of, message, opened
-from tests.http.serving import SOURCE, TOKEN, Serving, serving
+from memory_app.server.http.limits import BODY_SECONDS, HEAD_SECONDS
+from tests.server.http.raw import Client, Stream, asyncio_timeout, headers_of, message, opened
+from tests.server.http.serving import SOURCE, TOKEN, Serving, serving
 
 resource = pytest.importorskip("resource", reason="Windows has no bound on descriptors")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.driver import Era
-from tests.http.raw import PATIENCE, Client
-from tests.http.serving import serving
 from tests.locks import our_fields, write_record
+from tests.server.http.raw import PATIENCE, Client
+from tests.server.http.serving import serving
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no signal that can be caught, and no FIFO")
 A_FEW_SECONDS = 10.0  # half of that in truth, on a machine that is not busy

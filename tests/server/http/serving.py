@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-ROOT: Final = Path(__file__).resolve().parents[2]
+ROOT: Final = Path(__file__).resolve().parents[3]
 PATIENCE: Final = 30.0  # seconds; a busy machine starts a server in two
 TOKEN: Final = "a-token-that-is-only-for-tests-0123456789"
 SOURCE: Final = (sys.executable, "-m", "memory_app")

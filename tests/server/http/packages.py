@@ -13,7 +13,7 @@ from typing import Final
 
 import pytest
 
-from tests.http.serving import ROOT
+from tests.server.http.serving import ROOT
 
 CACHE: Final = ROOT / ".cache" / "npm"
 _OLDEST_NODE: Final = 22  # what the conformance suite asks for

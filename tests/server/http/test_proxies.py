@@ -21,8 +21,8 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import ResourceUpdated
 
-from tests.http.raw import PATIENCE, URI
-from tests.http.serving import ROOT, TOKEN, serving
+from tests.server.http.raw import PATIENCE, URI
+from tests.server.http.serving import ROOT, TOKEN, serving
 
 pytestmark = pytest.mark.slow
 

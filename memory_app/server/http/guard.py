@@ -25,8 +25,8 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from typing import Any, Final
 
-from memory_app.access import Access, host_of, matches
-from memory_app.connections import BODY_SECONDS
+from memory_app.server.http.access import Access, host_of, matches
+from memory_app.server.http.limits import BODY_SECONDS
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]

@@ -7,7 +7,7 @@ import contextlib
 from types import SimpleNamespace
 from typing import Any
 
-from memory_app.http import _Connections
+from memory_app.server.http.run import _Connections
 from memory_app.server.updates import Updates
 
 

@@ -17,8 +17,8 @@ from mcp.client.subscriptions import ResourceUpdated
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 
 from memory_app.tools.schemas import TOOLS
-from tests.http.raw import PATIENCE, URI
-from tests.http.serving import TOKEN, Serving, serving
+from tests.server.http.raw import PATIENCE, URI
+from tests.server.http.serving import TOKEN, Serving, serving
 
 Mode = Literal["legacy", "auto"]
 MODES = pytest.mark.parametrize("mode", [pytest.param("legacy", id="2025"), pytest.param("auto", id="2026")])

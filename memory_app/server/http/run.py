@@ -22,11 +22,11 @@ from mcp.server.streamable_http import StreamableHTTPServerTransport
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
-from memory_app.access import Access, Address
-from memory_app.connections import Config
 from memory_app.errors import UsageError
-from memory_app.guard import PATH, Guard
 from memory_app.server.handlers import Context, build_server
+from memory_app.server.http.access import Access, Address
+from memory_app.server.http.guard import PATH, Guard
+from memory_app.server.http.limits import Config
 from memory_app.server.lifetime import on_signals
 from memory_app.server.service import Service
 from memory_app.server.stderr import Notices

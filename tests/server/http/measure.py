@@ -1,4 +1,4 @@
-"""Where one process ends: `python -m tests.http.measure [SECONDS]` measures it over HTTP, at four sizes of the graph.
+"""Where one process ends: `python -m tests.server.http.measure [SECONDS]` measures it over HTTP, at four sizes of the graph.
 
 Clients and server share this machine, and every call has a connection of its own, so that the figures are what is had
 at least. MEMORY_SERVER_PYZ names an archive to measure in place of the source.
@@ -16,8 +16,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Final
 
-from tests.http.raw import Client
-from tests.http.serving import SOURCE, Serving, serving
+from tests.server.http.raw import Client
+from tests.server.http.serving import SOURCE, Serving, serving
 
 SIZES: Final = (10, 1_000, 10_000, 100_000)
 CLIENTS: Final = (1, 32, 200)

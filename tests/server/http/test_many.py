@@ -11,9 +11,9 @@ from typing import Any, Final
 import pytest
 
 from tests.driver import Era
-from tests.http import raw
-from tests.http.raw import Client, Stream, headers_of, message, opened
-from tests.http.serving import Serving, serving
+from tests.server.http import raw
+from tests.server.http.raw import Client, Stream, headers_of, message, opened
+from tests.server.http.serving import Serving, serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 

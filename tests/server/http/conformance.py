@@ -1,4 +1,4 @@
-"""The official conformance suite against our HTTP server: `python -m tests.http.conformance`, or `make stress`.
+"""The official conformance suite against our HTTP server: `python -m tests.server.http.conformance`, or `make stress`.
 
 The suite is written for a server that is made for it: many of its scenarios ask for tools, prompts and resources by
 fixed names. Where we have what such a scenario is about, its fixed name is replaced by ours in a copy of the suite.
@@ -17,8 +17,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tests.http.packages import installed, node
-from tests.http.serving import serving
+from tests.server.http.packages import installed, node
+from tests.server.http.serving import serving
 
 # Each version of the suite with the revisions of the protocol that it is asked to check.
 SUITES: Final[Mapping[str, tuple[str, ...]]] = {

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from memory_app import access
-from memory_app.access import Address, parse_address
 from memory_app.errors import UsageError
+from memory_app.server.http import access
+from memory_app.server.http.access import Address, parse_address
 from tests.commands.running import run
 
 TOKEN = "0123456789abcdef"

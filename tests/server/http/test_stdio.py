@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.driver import Driver, Era, WireError
-from tests.http.serving import environment
+from tests.server.http.serving import environment
 
 LINE = '{"type":"entity","name":"Ann","entityType":"person","observations":[]}\n'
 ENTITY = {"entities": [{"name": "Bo", "entityType": "person", "observations": []}]}

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.http.raw import PATIENCE, ask, message, post
-from tests.http.serving import TOKEN, Serving
+from tests.server.http.raw import PATIENCE, ask, message, post
+from tests.server.http.serving import TOKEN, Serving
 
 LIST = message("tools/list")
 BEARER = ("Authorization", f"Bearer {TOKEN}")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.driver import Driver, Era
-from tests.http.raw import PATIENCE, Client, ask, opened
-from tests.http.serving import Serving, environment, serving
+from tests.server.http.raw import PATIENCE, Client, ask, opened
+from tests.server.http.serving import Serving, environment, serving
 
 ERAS = pytest.mark.parametrize("era", ["2025", "2026"])
 

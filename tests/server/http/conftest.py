@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.http.serving import TOKEN, Serving, serving
+from tests.server.http.serving import TOKEN, Serving, serving
 
 
 @pytest.fixture(scope="package")
