@@ -17,11 +17,11 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 
 from memory_app.cli import commands, read_arguments, variables
-from memory_app.commands.clients.table import CLIENTS, Machine, places
+from memory_app.commands.clients.catalogue import CLIENTS, Machine, places
 from memory_app.commands.frame import parser_of
 from memory_app.commands.help import topics
-from memory_app.commands.plaintext import rendered
-from memory_app.commands.terminal import Terminal, columns
+from memory_app.commands.screen.pages import rendered
+from memory_app.commands.screen.terminal import Terminal, columns
 from memory_app.lock import lock
 from memory_app.server.stdio import messages
 from memory_app.storage import memory_file

@@ -8,8 +8,8 @@ import os
 from typing import Final
 
 from memory_app.commands import backups
-from memory_app.commands.access import existing, located, whole
-from memory_app.commands.terminal import Terminal, output, safe, write_json
+from memory_app.commands.memory import existing, located, whole
+from memory_app.commands.screen.terminal import Terminal, output, safe, write_json
 from memory_app.errors import UsageError
 from memory_app.text import counted
 

@@ -13,7 +13,7 @@ import re
 import time
 from typing import Final, NamedTuple
 
-from memory_app.commands.access import whole
+from memory_app.commands.memory import whole
 from memory_app.disk import calls
 from memory_app.disk.folders import make_folders
 from memory_app.errors import StoreError

@@ -8,9 +8,9 @@ import json
 import sys
 from typing import Final
 
-from memory_app.commands.access import changed, located, opened
 from memory_app.commands.frame import program
-from memory_app.commands.terminal import output, say, write_bytes
+from memory_app.commands.memory import changed, located, opened
+from memory_app.commands.screen.terminal import output, say, write_bytes
 from memory_app.errors import GraphError, UsageError
 from memory_app.text import shown
 from memory_app.tools import plans

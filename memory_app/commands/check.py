@@ -8,12 +8,12 @@ from __future__ import annotations
 import argparse
 from typing import Any, Final
 
-from memory_app.commands import beside
-from memory_app.commands.access import existing, whole
-from memory_app.commands.findings import KINDS, Finding, in_order, lines_text
 from memory_app.commands.frame import program
-from memory_app.commands.inspection import Counts, inspected
-from memory_app.commands.terminal import Terminal, output, padded, safe, tracked, write_json
+from memory_app.commands.memory import existing, whole
+from memory_app.commands.screen.terminal import Terminal, output, padded, safe, tracked, write_json
+from memory_app.commands.upkeep import leftovers
+from memory_app.commands.upkeep.findings import KINDS, Finding, in_order, lines_text
+from memory_app.commands.upkeep.inspection import Counts, inspected
 from memory_app.errors import UsageError
 from memory_app.text import counted
 
@@ -40,7 +40,7 @@ def register(parser: argparse.ArgumentParser) -> None:
 def run(asked: argparse.Namespace) -> int:
     location = existing(asked)
     inspection = inspected(whole(location.path), lambda lines, what: tracked(lines, len(lines), what))
-    found = [one for one in inspection.findings + beside.findings(location.path) if one.kind not in asked.ignore]
+    found = [one for one in inspection.findings + leftovers.findings(location.path) if one.kind not in asked.ignore]
     if asked.json:
         write_json(_as_json(location.path, inspection.counts, found))
     else:

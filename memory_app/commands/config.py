@@ -14,11 +14,11 @@ import sys
 from typing import Any, Final
 
 from memory_app.commands.clients import editing, entry, jsonc, toml
+from memory_app.commands.clients.catalogue import CLIENTS, Client, Machine, places
 from memory_app.commands.clients.entry import Found, Start
 from memory_app.commands.clients.link import link
-from memory_app.commands.clients.table import CLIENTS, Client, Machine, places
 from memory_app.commands.frame import program
-from memory_app.commands.terminal import Terminal, output, safe, say, write_json
+from memory_app.commands.screen.terminal import Terminal, output, safe, say, write_json
 from memory_app.errors import UsageError
 from memory_app.location import environment
 from memory_app.location.choice import archive

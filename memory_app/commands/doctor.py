@@ -13,13 +13,13 @@ import sys
 from typing import Any, Final, NamedTuple
 
 from memory_app import __version__
-from memory_app.commands import beside
-from memory_app.commands.access import located, whole
-from memory_app.commands.clients.table import Machine
-from memory_app.commands.configured import Entry, entries, npm_memories
+from memory_app.commands.clients.catalogue import Machine
+from memory_app.commands.clients.configured import Entry, entries, npm_memories
 from memory_app.commands.frame import program
-from memory_app.commands.terminal import Terminal, output, safe, write_json
-from memory_app.commands.trials import Trial, trials
+from memory_app.commands.memory import located, whole
+from memory_app.commands.screen.terminal import Terminal, output, safe, write_json
+from memory_app.commands.upkeep import leftovers
+from memory_app.commands.upkeep.trials import Trial, trials
 from memory_app.errors import MemoryServerError, UsageError
 from memory_app.jsonl.document import reads_as_memory
 from memory_app.location import environment
@@ -82,7 +82,7 @@ def _memory(asked: argparse.Namespace) -> _Memory:
         return _Memory(None, "", None, Trial("which file it is", False, str(error)), [], [])
     folder, tried = _tried(path)
     there = os.path.isdir(os.path.dirname(os.path.realpath(path)))
-    around = [Trial(one.text, None) for one in beside.findings(path)] if there else []
+    around = [Trial(one.text, None) for one in leftovers.findings(path)] if there else []
     return _Memory(path, why, folder, _state(path), tried, around)
 
 

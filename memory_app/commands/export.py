@@ -10,9 +10,9 @@ import argparse
 import os
 from typing import Final
 
-from memory_app.commands.access import existing, opened, same_file, written_new
-from memory_app.commands.formats import FORMS, Memory, Options, form_of, writer
-from memory_app.commands.terminal import say, tracked, write_bytes
+from memory_app.commands.exports import FORMS, Memory, Options, form_of, writer
+from memory_app.commands.memory import existing, opened, same_file, written_new
+from memory_app.commands.screen.terminal import say, tracked, write_bytes
 from memory_app.errors import UsageError
 from memory_app.text import counted, shown
 

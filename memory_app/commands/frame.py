@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NoReturn, Protocol, cast
 
 from memory_app.commands import COMMANDS
-from memory_app.commands.terminal import width
+from memory_app.commands.screen.terminal import width
 from memory_app.errors import MemoryServerError, UsageError
 from memory_app.location.choice import archive
 from memory_app.text import shown

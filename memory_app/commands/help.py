@@ -7,8 +7,8 @@ from importlib import resources
 from typing import Final
 
 from memory_app.commands import COMMANDS
-from memory_app.commands.plaintext import rendered
-from memory_app.commands.terminal import output
+from memory_app.commands.screen.pages import rendered
+from memory_app.commands.screen.terminal import output
 from memory_app.errors import UsageError
 from memory_app.text import shown
 

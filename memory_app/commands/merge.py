@@ -11,10 +11,10 @@ import argparse
 from typing import Final
 
 from memory_app.commands import backups
-from memory_app.commands.access import changed, contents_of, opened, refuse_read_only, same_file, whole, written_new
-from memory_app.commands.differences import Difference
-from memory_app.commands.terminal import output, safe, say, working, write_json
-from memory_app.commands.union import united
+from memory_app.commands.memory import changed, contents_of, opened, refuse_read_only, same_file, whole, written_new
+from memory_app.commands.screen.terminal import output, safe, say, working, write_json
+from memory_app.commands.upkeep.differences import Difference
+from memory_app.commands.upkeep.union import united
 from memory_app.errors import UsageError
 from memory_app.graph.graph import Graph
 from memory_app.text import counted, shown

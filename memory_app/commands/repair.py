@@ -10,10 +10,10 @@ import os
 from typing import Final
 
 from memory_app.commands import backups
-from memory_app.commands.access import changed, existing, opened, refuse_read_only, whole
-from memory_app.commands.inspection import judged
-from memory_app.commands.mending import Mended, Options, mend
-from memory_app.commands.terminal import output, safe, working, write_json
+from memory_app.commands.memory import changed, existing, opened, refuse_read_only, whole
+from memory_app.commands.screen.terminal import output, safe, working, write_json
+from memory_app.commands.upkeep.inspection import judged
+from memory_app.commands.upkeep.mending import Mended, Options, mend
 from memory_app.graph.graph import Graph
 from memory_app.text import counted
 

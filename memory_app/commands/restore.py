@@ -9,9 +9,9 @@ import time
 from typing import Final
 
 from memory_app.commands import backup, backups
-from memory_app.commands.access import changed, located, opened, refuse_read_only, whole
-from memory_app.commands.differences import Difference
-from memory_app.commands.terminal import output, safe, say, write_json
+from memory_app.commands.memory import changed, located, opened, refuse_read_only, whole
+from memory_app.commands.screen.terminal import output, safe, say, write_json
+from memory_app.commands.upkeep.differences import Difference
 from memory_app.errors import UsageError
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document

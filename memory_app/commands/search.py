@@ -7,9 +7,9 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from memory_app.commands import portrait
-from memory_app.commands.access import graph_of
-from memory_app.commands.terminal import output, say, write_json
+from memory_app.commands.memory import graph_of
+from memory_app.commands.screen import portrait
+from memory_app.commands.screen.terminal import output, say, write_json
 from memory_app.errors import UsageError
 from memory_app.graph import queries
 from memory_app.text import counted, fold

@@ -12,8 +12,8 @@ import signal
 import sys
 from typing import Final
 
-from memory_app.commands.access import located
-from memory_app.commands.terminal import output
+from memory_app.commands.memory import located
+from memory_app.commands.screen.terminal import output
 from memory_app.errors import UsageError
 from memory_app.location.environment import HTTP_TOKEN
 from memory_app.server.http.access import access, keep_token, new_token

@@ -6,9 +6,9 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from memory_app.commands import portrait
-from memory_app.commands.access import graph_of
-from memory_app.commands.terminal import output, write_json
+from memory_app.commands.memory import graph_of
+from memory_app.commands.screen import portrait
+from memory_app.commands.screen.terminal import output, write_json
 from memory_app.errors import UsageError
 from memory_app.graph.graph import Graph
 from memory_app.jsonl.records import EntityLine

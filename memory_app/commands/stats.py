@@ -8,8 +8,8 @@ import os
 from collections import Counter
 from typing import Any, Final
 
-from memory_app.commands.access import existing, opened
-from memory_app.commands.terminal import Terminal, columns, cut, output, padded, safe, write_json
+from memory_app.commands.memory import existing, opened
+from memory_app.commands.screen.terminal import Terminal, columns, cut, output, padded, safe, write_json
 from memory_app.graph.graph import Graph
 from memory_app.text import counted
 

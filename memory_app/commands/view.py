@@ -18,8 +18,8 @@ import webbrowser
 from typing import Final
 
 from memory_app import viewer
-from memory_app.commands.access import existing, opened, same_file, written_new
-from memory_app.commands.terminal import output, safe, say
+from memory_app.commands.memory import existing, opened, same_file, written_new
+from memory_app.commands.screen.terminal import output, safe, say
 from memory_app.disk import calls
 from memory_app.errors import UsageError
 from memory_app.tools import plans

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from memory_app.commands.findings import KINDS
-from memory_app.commands.inspection import inspected
-from memory_app.commands.likeness import alike
+from memory_app.commands.upkeep.findings import KINDS
+from memory_app.commands.upkeep.inspection import inspected
+from memory_app.commands.upkeep.likeness import alike
 from memory_app.lock import identity
 from tests.commands.running import Result, entity, relation, run, write
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_app.commands.differences import Difference
-from memory_app.commands.union import united
+from memory_app.commands.upkeep.differences import Difference
+from memory_app.commands.upkeep.union import united
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.jsonl.records import encode

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, unquote
 
 import pytest
 
-from memory_app.commands.clients.table import CLIENTS, Machine, places
+from memory_app.commands.clients.catalogue import CLIENTS, Machine, places
 from tests.commands.running import Result, environment, run
 
 NPM = '{"command":"npx", "args":["-y","@modelcontextprotocol/server-memory"], "env":{"MEMORY_FILE_PATH":"/d/m.jsonl"}}'

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_app.commands.formats import FORMS, Memory, Options, writer
+from memory_app.commands.exports import FORMS, Memory, Options, writer
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from tests.commands.running import PATIENCE, Result, entity, relation, run, write

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from memory_app.commands import COMMANDS
-from memory_app.commands.plaintext import rendered
-from memory_app.commands.terminal import Terminal, columns, paragraph, safe, tracked, working
+from memory_app.commands.screen.pages import rendered
+from memory_app.commands.screen.terminal import Terminal, columns, paragraph, safe, tracked, working
 from tests.commands.running import entity, relation, run, write
 
 
@@ -257,8 +257,8 @@ def test_wide_letters_are_wrapped_by_columns_and_signs_stay_with_what_they_close
 
 
 def test_progress_is_shown_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memory_app.commands.terminal._PATIENCE", -1)
-    monkeypatch.setattr("memory_app.commands.terminal._TICK", -1)
+    monkeypatch.setattr("memory_app.commands.screen.terminal._PATIENCE", -1)
+    monkeypatch.setattr("memory_app.commands.screen.terminal._TICK", -1)
     for terminal in (True, False):
         screen = Screen(terminal)
         monkeypatch.setattr("sys.stderr", screen)
@@ -268,7 +268,7 @@ def test_progress_is_shown_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_bar_moves_beside_work_of_unknown_length_and_is_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memory_app.commands.terminal._PATIENCE", 0)
+    monkeypatch.setattr("memory_app.commands.screen.terminal._PATIENCE", 0)
     for terminal in (True, False):
         moved = threading.Event()
         screen = Screen(terminal)

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_app.commands.findings import KINDS
-from memory_app.commands.inspection import inspected
-from memory_app.commands.mending import Options, mend
+from memory_app.commands.upkeep.findings import KINDS
+from memory_app.commands.upkeep.inspection import inspected
+from memory_app.commands.upkeep.mending import Options, mend
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.jsonl.records import encode

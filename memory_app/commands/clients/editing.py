@@ -14,10 +14,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from memory_app.commands import backups
-from memory_app.commands.access import whole, written_new
 from memory_app.commands.clients import entry, jsonc, toml
+from memory_app.commands.clients.catalogue import Client
 from memory_app.commands.clients.entry import Found, Start
-from memory_app.commands.clients.table import Client
+from memory_app.commands.memory import whole, written_new
 from memory_app.disk.folders import make_folders
 from memory_app.errors import StoreError, UsageError
 from memory_app.text import shown

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from memory_app.commands.clients.table import Style
+from memory_app.commands.clients.catalogue import Style
 
 _OURS: Final = re.compile(r"memory-server(?:[-_.].*)?\.pyz|memory-server(?:\.exe)?|memory_app")
 """The last part of a word by which our server is started."""

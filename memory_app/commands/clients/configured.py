@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from memory_app.commands.clients import editing
+from memory_app.commands.clients.catalogue import CLIENTS, Machine, places
 from memory_app.commands.clients.entry import Found
-from memory_app.commands.clients.table import CLIENTS, Machine, places
 from memory_app.errors import MemoryServerError
 from memory_app.location import choice, environment
 from memory_app.location.environment import value_of

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Final, TypeVar
 
-from memory_app.commands.terminal import say, working
+from memory_app.commands.screen.terminal import say, working
 from memory_app.disk import calls
 from memory_app.errors import StoreError, UsageError
 from memory_app.graph.graph import Graph

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from memory_app.commands.terminal import Terminal, columns, padded, width
+from memory_app.commands.screen.terminal import Terminal, columns, padded, width
 
 _ITEM: Final = re.compile(r"^(\s*)([-*+]|\d+\.)\s+(.*)$")
 _LINK: Final = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")

@@ -13,7 +13,7 @@ import io
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from memory_app.commands.formats import Memory, Options
+from memory_app.commands.exports import Memory, Options
 
 _HEADER: Final = ("kind", "name", "entityType", "observation", "relationType", "to")
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_app.commands.clients import entry, jsonc, toml
+from memory_app.commands.clients.catalogue import CLIENTS, Client, Machine, places
 from memory_app.commands.clients.entry import Start
-from memory_app.commands.clients.table import CLIENTS, Client, Machine, places
 
 KEYS = st.text(alphabet='ab"\\ é/*', max_size=3)
 VALUES = st.recursive(

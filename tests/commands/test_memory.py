@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_app.commands import access
+from memory_app.commands import memory as access
 from memory_app.graph import changes
 from memory_app.graph.graph import Graph
 from tests.gating import PATIENCE

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from memory_app.commands.formats import Memory, Options
+from memory_app.commands.exports import Memory, Options
 
 _GOLDEN: Final = 0.618034
 """The part of the colour circle between one type and the next: neighbours differ, however many there are."""

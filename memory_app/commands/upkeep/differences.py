@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from memory_app.commands.terminal import Terminal, safe
+from memory_app.commands.screen.terminal import Terminal, safe
 from memory_app.graph.graph import Graph
 from memory_app.text import counted
 

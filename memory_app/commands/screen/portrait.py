@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from memory_app.commands.terminal import Terminal, paragraph, safe
+from memory_app.commands.screen.terminal import Terminal, paragraph, safe
 from memory_app.graph.graph import Graph
 from memory_app.jsonl.records import EntityLine, RelationLine
 from memory_app.text import counted, fold

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from memory_app.commands.formats import Memory, Options
+from memory_app.commands.exports import Memory, Options
 from memory_app.jsonl.records import new_entity, new_relation
 
 

@@ -9,9 +9,9 @@ import codecs
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
-from memory_app.commands.findings import Finding
-from memory_app.commands.likeness import alike
-from memory_app.commands.mending import OTHER_VALUES, distinct
+from memory_app.commands.upkeep.findings import Finding
+from memory_app.commands.upkeep.likeness import alike
+from memory_app.commands.upkeep.mending import OTHER_VALUES, distinct
 from memory_app.jsonl import document
 from memory_app.jsonl.lines import read_line
 from memory_app.jsonl.parser import parse

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 from xml.sax.saxutils import escape
 
-from memory_app.commands.formats import Memory, Options
+from memory_app.commands.exports import Memory, Options
 
 _IMPOSSIBLE: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _HEAD: Final = """<?xml version="1.0" encoding="UTF-8"?>

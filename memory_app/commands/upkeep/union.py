@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from memory_app.commands.inspection import judged
+from memory_app.commands.upkeep.inspection import judged
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.jsonl.lines import with_observations

@@ -8,7 +8,7 @@ import stat
 import time
 from typing import Final
 
-from memory_app.commands.findings import Finding
+from memory_app.commands.upkeep.findings import Finding
 from memory_app.disk import calls
 from memory_app.lock import identity, lockfile
 from memory_app.lock import record as lockrecord

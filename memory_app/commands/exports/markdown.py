@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from memory_app.commands.formats import Memory, Options
+from memory_app.commands.exports import Memory, Options
 from memory_app.jsonl.records import RelationLine
 
 _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~&!$@^=:])")

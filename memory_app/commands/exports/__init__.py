@@ -61,7 +61,7 @@ FORMS: Final[Mapping[str, Form]] = {
 
 def writer(form: str) -> Writer:
     chosen = FORMS[form]
-    module = import_module(f"memory_app.commands.formats.{chosen.module}")
+    module = import_module(f"memory_app.commands.exports.{chosen.module}")
     return cast(Writer, getattr(module, chosen.function))
 
 

@@ -1,0 +1,1 @@
+"""What a person sees of a command: the terminal, pages, portraits and comparisons."""
