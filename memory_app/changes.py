@@ -9,11 +9,34 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from memory_app.arguments import Addition, Deletion, NewEntity, RelationKey
 from memory_app.errors import GraphError
 from memory_app.graph import Graph
 from memory_app.jsonl import with_observations, without_observations
 from memory_app.records import EntityLine, RelationLine, new_entity, new_relation
+
+
+class NewEntity(NamedTuple):
+    name: str
+    entity_type: str
+    observations: tuple[str, ...]
+
+
+class RelationKey(NamedTuple):
+    """What a relation is known by: two relations with equal keys are the same one."""
+
+    source: str
+    target: str
+    relation_type: str
+
+
+class Addition(NamedTuple):
+    entity_name: str
+    contents: tuple[str, ...]
+
+
+class Deletion(NamedTuple):
+    entity_name: str
+    observations: tuple[str, ...]
 
 
 class Added(NamedTuple):

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_app import arguments
-from memory_app.arguments import Addition, Deletion, NewEntity, Page, RelationKey, Search
+from memory_app.arguments import Page, Search
+from memory_app.changes import Addition, Deletion, NewEntity, RelationKey
 from memory_app.errors import GraphError
 
 READERS: dict[str, Callable[[arguments.Arguments], object]] = {

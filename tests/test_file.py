@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 
 from memory_app import disk, file
-from memory_app.arguments import NewEntity
-from memory_app.changes import create_entities
+from memory_app.changes import NewEntity, create_entities
 from memory_app.errors import StoreError
 from memory_app.file import MemoryFile, Snapshot
 from memory_app.sidefiles import TEMPORARY

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_app import changes, shapes
-from memory_app.arguments import Addition, Deletion, NewEntity, RelationKey
 from memory_app.blocks import SPAN, Blocks
+from memory_app.changes import Addition, Deletion, NewEntity, RelationKey
 from memory_app.errors import GraphError
 from memory_app.graph import Graph
 from memory_app.records import EntityLine, RelationLine, new_entity

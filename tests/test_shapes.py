@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memory_app import changes, shapes
-from memory_app.arguments import NewEntity
+from memory_app.changes import NewEntity
 from memory_app.graph import Graph
 from memory_app.records import EntityLine
 from memory_app.shapes import Contents, NotAMemory

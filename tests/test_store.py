@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from memory_app import changes, disk
-from memory_app.arguments import Addition, NewEntity, RelationKey
 from memory_app.calls import Call, Saved
+from memory_app.changes import Addition, NewEntity, RelationKey
 from memory_app.errors import GraphError, StoreError
 from memory_app.graph import Graph
 from memory_app.lock import Lock

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from memory_app import changes, shapes, tools
-from memory_app.arguments import Addition, Deletion, NewEntity
+from memory_app.changes import Addition, Deletion, NewEntity
 from memory_app.graph import Graph
 from memory_app.shapes import NotAMemory
 from tests.faults.folders import folder
