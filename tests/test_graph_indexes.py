@@ -27,7 +27,16 @@ lines = st.one_of(
     keys.map(lambda key: new_relation(*key).raw),
     st.sampled_from([b"junk", b'{"type":"other"}']),
 )
-files = st.lists(lines, max_size=12)
+# Repeated names and relations, and, since those are read as a whole, files without any.
+files = st.one_of(
+    st.lists(lines, max_size=12),
+    st.tuples(st.lists(names, unique=True), st.lists(keys, unique=True, max_size=12)).map(
+        lambda given: [
+            *(new_entity(name, "t", ()).raw for name in given[0]),
+            *(new_relation(*key).raw for key in given[1]),
+        ]
+    ),
+)
 Operation = Callable[[Graph], Graph]
 
 
@@ -59,10 +68,19 @@ operations: st.SearchStrategy[Operation] = st.one_of(
         lambda given: lambda graph: united(graph, graph_of(given[0]), other_lines=given[1])
     ),
     files.map(lambda raws: lambda graph: reload(graph, b"".join(raw + b"\n" for raw in raws))[0]),
-    st.tuples(st.integers(0, 30), st.integers(0, 30), _several(lines)).map(
+    st.tuples(st.integers(0, 12), keys).map(lambda given: lambda graph: _with_another_relation(graph, *given)),
+    st.tuples(st.integers(0, 12), st.integers(0, 3), _several(lines)).map(
         lambda given: lambda graph: reload(graph, _patched(graph, *given))[0]
     ),
 )  # fmt: skip
+
+
+def _with_another_relation(graph: Graph, place: int, key: RelationKey) -> Graph:
+    """With the relation at a place exchanged for one that is not there."""
+    there = list(graph.relation_lines)[place : place + 1]
+    if graph.repeats or not there or graph.relation(*key) is not None:
+        return graph
+    return graph.exchanging((), (), there, [new_relation(*key).placed(there[0].order)])
 
 
 def _patched(graph: Graph, first: int, count: int, raws: list[bytes]) -> bytes:
