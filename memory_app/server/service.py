@@ -1,8 +1,8 @@
 """The store as the event loop uses it: calls of tools, the resource, updates, the stop.
 
 Rules:
-- Nothing here waits for a file system on the loop, not even for a stat (see `freshness`). Every wait of a call has a
-  bound, and its text says what is known of the change then.
+- Nothing here waits on the loop for a file system that may not answer, not even for a stat (see `freshness`). Every
+  wait of a call has a bound, and its text says what is known of the change then.
 - What takes long runs in a worker thread; small reads of a loaded graph run at once.
 - Calls that need the same load share it, and large answers are made one at a time, so waiting work never piles up.
 - A call that was cancelled before the store took its change writes nothing.
@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
+from memory_app.disk import mounts
 from memory_app.errors import GraphError, StoreError
 from memory_app.graph.graph import Graph
 from memory_app.server import lifetime
@@ -129,7 +130,7 @@ class Service:
             if graph is not None:
                 return graph
         if self._loading is None or self._loading is loading:
-            self._loading = asyncio.ensure_future(self._in_thread(self._store.graph))
+            self._loading = asyncio.ensure_future(self._in_thread(self._load))
             self._loading.add_done_callback(self._loaded)
         loading = self._loading
         try:
@@ -137,6 +138,12 @@ class Service:
             return loading.result()
         finally:
             del loading  # as in `_write`
+
+    def _load(self) -> Graph:
+        """The current graph. Runs in a thread."""
+        graph = self._store.graph()
+        self._freshness.is_local = mounts.is_local(self._store.path)
+        return graph
 
     def _loaded(self, loading: asyncio.Future[Graph]) -> None:
         if self._loading is loading:

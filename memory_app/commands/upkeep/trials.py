@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from memory_app.commands.upkeep.mounts import remote, synced
+from memory_app.commands.upkeep.places import remote, synced
 from memory_app.disk import calls
 from memory_app.errors import StoreError
 from memory_app.lock.lock import Lock

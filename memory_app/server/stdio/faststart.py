@@ -27,7 +27,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Final, Generic, TypeVar
 
-CARRIED: Final = {"mcp": "2.3.0", "mcp_types": "2.3.0", "pydantic": "2.14.4"}
+from memory_app.server import sdk
+
 _SKIPPED: Final = ("mcp", "mcp.server")
 _HTTP: Final = (
     "starlette",
@@ -47,24 +48,12 @@ CONSTANTS: Final = {
 T = TypeVar("T")
 
 
-def is_carried() -> bool:
-    """Whether the SDK that would be imported is the one this module knows, by the folders of its distributions."""
-    for package, version in CARRIED.items():
-        spec = importlib.util.find_spec(package)
-        if spec is None or spec.origin is None:
-            return False
-        folder = os.path.dirname(os.path.dirname(spec.origin))
-        if not os.path.isdir(os.path.join(folder, f"{package}-{version}.dist-info")):
-            return False
-    return True
-
-
 def load() -> bool:
     """Import what stdio needs of the SDK; True if the fast way worked. Call it before anything imports the SDK."""
     collecting = gc.isenabled()
     gc.disable()
     try:
-        return is_carried() and _load_fast()
+        return sdk.is_carried() and _load_fast()
     finally:
         if collecting:
             gc.enable()

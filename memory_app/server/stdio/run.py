@@ -10,11 +10,10 @@ from __future__ import annotations
 import asyncio
 import gc
 
-from memory_app.server import lifetime
+from memory_app.server import lifetime, sdk
 from memory_app.server.handlers import build_server
 from memory_app.server.service import Service
 from memory_app.server.stderr import Notices
-from memory_app.server.stdio import faststart
 from memory_app.server.stdio.encoded import MOST_UNREAD, Finishing
 from memory_app.server.stdio.pipes import Output
 from memory_app.server.stdio.transport import Wire
@@ -38,8 +37,9 @@ async def _serve(path: str, report: Notices, read_only: bool) -> bool:
     wire = Wire(end, patience=lifetime.IN_FLIGHT_SECONDS)
     service = Service(Store(path, report), read_only=read_only, drain=lambda: wire.output.drain(MOST_UNREAD))
     server = build_server(service, report)
-    if faststart.is_carried():
+    if sdk.is_carried():
         server.middleware.append(Finishing(server, service))
+        sdk.skip_relay()
     gc.freeze()  # nothing made so far will ever be garbage
     with lifetime.stopping_on_signals(loop, wire.stop):
         try:

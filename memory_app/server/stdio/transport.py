@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -49,6 +49,7 @@ class Wire:
         self._lasting: set[int | str | None] = set()
         self._ended = False
         self._lines = Lines()
+        self._taken_back: deque[SessionMessage] = deque()
         self._arrived: deque[bytes | None] = deque()
         self._arrived_size = 0
         self._paused = False
@@ -91,6 +92,8 @@ class Wire:
 
     async def next(self) -> SessionMessage | None:
         """The next message; None when all input was read and all requests were answered."""
+        if self._taken_back:
+            return self._taken_back.popleft()
         while True:
             while self._arrived and not self._is_crowded():
                 message = self._read(self._arrived.popleft())
@@ -110,6 +113,10 @@ class Wire:
             woken, _ = await asyncio.wait([self._wake], timeout=self._patience)
             if not woken and self._in_flight == in_flight:
                 return None
+
+    def take_back(self, messages: Iterable[SessionMessage]) -> None:
+        """Have `next` return these again (see `sdk.skip_relay`)."""
+        self._taken_back.extend(messages)
 
     async def _go_on_reading(self) -> None:
         await self.output.drain(_UNREAD_LIMIT)
@@ -177,6 +184,9 @@ class _Reader(_Stream):
         if message is None:
             raise anyio.EndOfStream
         return message
+
+    def take_back(self, messages: Iterable[SessionMessage]) -> None:
+        self._wire.take_back(messages)
 
     def __aiter__(self) -> Self:
         return self

@@ -361,7 +361,9 @@ def hung(path, *args, **kwargs):
         time.sleep(0.01)
     return stat(path, *args, **kwargs)
 os.stat = hung
+from memory_app.disk import mounts
 from memory_app.server import freshness, lifetime
+mounts.is_local = lambda path: False
 freshness._STAT_SECONDS = 0.5
 lifetime.IN_FLIGHT_SECONDS = lifetime.SAVE_SECONDS = 1.0
 """
