@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-from memory_app import disk
+from memory_app import disk, whole
 from memory_app.environment import HTTP_TOKEN
 from memory_app.errors import UsageError
 
@@ -109,12 +109,7 @@ def new_token() -> str:
 def keep_token(path: str, token: str) -> None:
     """Write a new token file, readable by this user alone. UsageError if there is one already, or none can be made."""
     try:
-        fd = disk.create(path, 0o600)
-        try:
-            disk.write_all(fd, (f"{token}\n".encode(),))
-            disk.sync(fd)
-        finally:
-            disk.close(fd)
+        whole.write_new(path, (f"{token}\n".encode(),))
     except FileExistsError:
         raise UsageError(f"{path} exists already. Remove it first if its token is to be replaced.") from None
     except OSError as error:

@@ -14,7 +14,7 @@ import stat
 import threading
 from typing import Final, NamedTuple
 
-from memory_app import disk, lockrecord
+from memory_app import disk, lockrecord, whole
 from memory_app.identity import Identity
 from memory_app.lockrecord import Record
 
@@ -203,7 +203,7 @@ def take_aside(path: str, judged: Sighting) -> bool:
        then, or there are no links, its holder finds at the last check that the lock is lost, and starts again.
     """
     base = path.removesuffix(".break").removesuffix(".lock")
-    aside = f"{base}.{new_token()}.tmp"
+    aside = whole.temporary(base)
     try:
         disk.rename(path, aside)
     except FileNotFoundError:

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from memory_app import __version__, environment
 from memory_app.commands import beside
-from memory_app.commands.access import located, whole
+from memory_app.commands.access import located, read_whole
 from memory_app.commands.clients.table import Machine
 from memory_app.commands.configured import Entry, entries, npm_memories
 from memory_app.commands.frame import program
@@ -102,7 +102,7 @@ def _state(path: str) -> Trial:
     if not os.path.lexists(path):
         return Trial("it is not there yet", True, "the first thing that is stored makes it")
     try:
-        data = whole(path)
+        data = read_whole(path)
     except MemoryServerError as error:
         return Trial("it can be read", False, str(error))
     if not reads_as_memory(data):

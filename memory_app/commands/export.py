@@ -10,7 +10,7 @@ import argparse
 import os
 from typing import Final
 
-from memory_app.commands.access import existing, opened, same_file, written_new
+from memory_app.commands.access import existing, opened, same_file, write_new
 from memory_app.commands.formats import FORMS, Memory, Options, form_of, writer
 from memory_app.commands.terminal import counted, say, tracked, write_bytes
 from memory_app.errors import UsageError
@@ -50,7 +50,7 @@ def run(asked: argparse.Namespace) -> int:
     if output is None:
         write_bytes(chunks)
     else:
-        written_new(output, chunks, force=asked.force)
+        write_new(output, chunks, force=asked.force)
         counts = f"{counted(len(memory.entities), 'entity')} and {counted(len(memory.relations), 'relation')}"
         say(f"Wrote {counts} to {shown(output)}")
     return 0

@@ -18,7 +18,7 @@ import webbrowser
 from typing import Final
 
 from memory_app import disk, tools, viewer
-from memory_app.commands.access import existing, opened, same_file, written_new
+from memory_app.commands.access import existing, opened, same_file, write_new
 from memory_app.commands.terminal import output, safe, say
 from memory_app.errors import UsageError
 
@@ -45,7 +45,7 @@ def run(asked: argparse.Namespace) -> int:
         raise UsageError("--output is the memory file itself. Name another file.")
     with opened(path) as store:
         page = viewer.page(tools.graph_json(store.graph()).decode(), os.path.basename(path))
-    written_new(target, [page.encode()], force=asked.force)
+    write_new(target, [page.encode()], force=asked.force)
     output().line(safe(os.path.abspath(target)))
     if not asked.no_open and not _open(target):
         say("No browser could be started here. Open that file in one.")
