@@ -96,6 +96,9 @@ def back_up(
     there = listed(series)
     for old in there if once else there[:1]:
         if old.size == len(data) and _holds(old.path, data):
+            if not old.finished:  # now it is known to be whole
+                with contextlib.suppress(OSError):
+                    disk.set_time(old.path, old.seconds)
             return old.path, False
     created = make_folders(series.folder) if series.folder and not os.path.isdir(series.folder) else []
     try:
