@@ -22,7 +22,6 @@ the default one, `memory-NAME.jsonl`. The default place is the first of:
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import sys
@@ -30,7 +29,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from memory_app.disk import calls
+from memory_app.disk import calls, whole
 from memory_app.errors import StoreError, UsageError
 from memory_app.location import environment
 from memory_app.location.environment import value_of
@@ -116,16 +115,14 @@ def move_old(location: Location, reads_as_memory: Callable[[bytes], bool]) -> Lo
         return location
     old, settled = location.old, location._replace(old=None)
     try:
-        if not reads_as_memory(_content(old)):
+        if not reads_as_memory(whole.read_whole(old)):
             return _noted(settled, f"{shown(old)} is not a memory and stays as it is.")
         lock = Lock(location.path)
         lock.acquire(time.monotonic() + _LOCK_WAIT, lambda: False)
         try:
             if os.path.lexists(location.path):
                 return settled
-            calls.rename(old, location.path)
-            with contextlib.suppress(OSError):  # after a power cut the old name may be back, and is moved again
-                calls.sync_folder(os.path.dirname(location.path))
+            whole.move_to_new_name(old, location.path)
         finally:
             lock.release()
     except (OSError, StoreError) as error:
@@ -226,26 +223,18 @@ def _is_writable(path: str) -> bool:
         return _takes_files(real)
     except OSError:
         return False
-    return bool(mode & 0o222) and os.access(real, os.W_OK) and os.access(os.path.dirname(real), os.W_OK | os.X_OK)
+    return calls.may_write(real, mode) and os.access(os.path.dirname(real), os.W_OK | os.X_OK)
 
 
 def _takes_files(path: str) -> bool:
     """Whether a file can be made beside `path`, tried: what permissions say is not enough on Windows and shares."""
-    trial = f"{path}.{os.urandom(16).hex()}.tmp"  # the pattern of temporary files: if it is left, a save removes it
+    trial = whole.temporary(path)  # if it is left, a save removes it
     try:
         calls.close(calls.create(trial, patient=False))
         calls.remove(trial)
     except OSError:
         return False
     return True
-
-
-def _content(path: str) -> bytes:
-    fd = calls.open_regular(path)
-    try:
-        return calls.read_all(fd)
-    finally:
-        calls.close(fd)
 
 
 def _noted(location: Location, note: str) -> Location:

@@ -47,7 +47,7 @@ def test_the_keep_rule_removes_the_oldest_copies_and_nothing_else(home: Path, me
         (home / name).write_bytes(b"mine")
     old = [f"memory.jsonl.2026010{n}T000000Z.bak" for n in range(1, 6)]
     for name in old:
-        (home / name).write_bytes(name.encode())
+        write(home / name, entity(name))
     result = backup(memory, "--keep", "3", "--json", home=home).json()
     assert sorted(os.path.basename(path) for path in result["removed"]) == old[:3]
     assert copies(home) == [*old[3:], os.path.basename(result["backup"])]
