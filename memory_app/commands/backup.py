@@ -7,9 +7,9 @@ import argparse
 import os
 from typing import Final
 
-from memory_app.commands import states
 from memory_app.commands.memory import existing, located, read_whole
 from memory_app.commands.screen.terminal import Terminal, output, safe, write_json
+from memory_app.commands.upkeep import states
 from memory_app.errors import UsageError
 from memory_app.text import counted
 

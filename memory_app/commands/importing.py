@@ -7,9 +7,9 @@ from __future__ import annotations
 import argparse
 from typing import Any, Final
 
-from memory_app.commands import states
 from memory_app.commands.memory import changed, contents_of, located, opened, refuse_read_only, same_file
 from memory_app.commands.screen.terminal import output, safe, say, working, write_json
+from memory_app.commands.upkeep import states
 from memory_app.commands.upkeep.differences import Difference, show_side, show_types
 from memory_app.commands.upkeep.union import united
 from memory_app.errors import UsageError
@@ -43,7 +43,7 @@ class _Import:
         types: dict[str, tuple[str, str]] = {}
         for one in self._graphs:
             types.update(Difference.between(after, one).types)
-            after = united(after, one, other_lines=False).graph
+            after = united(after, one, other_lines=False)
         self.difference = Difference.between(graph, after)._replace(types=types)
         return after
 

@@ -9,9 +9,9 @@ import argparse
 import os
 from typing import Final
 
-from memory_app.commands import states
 from memory_app.commands.memory import changed, existing, opened, read_whole, refuse_read_only
 from memory_app.commands.screen.terminal import output, safe, working, write_json
+from memory_app.commands.upkeep import states
 from memory_app.commands.upkeep.inspection import judged
 from memory_app.commands.upkeep.mending import Mended, Options, mend
 from memory_app.graph.graph import Graph

@@ -8,9 +8,10 @@ import os
 import time
 from typing import Final
 
-from memory_app.commands import backup, states
+from memory_app.commands import backup
 from memory_app.commands.memory import changed, located, opened, read_whole, refuse_read_only, write_over
 from memory_app.commands.screen.terminal import output, safe, say, write_json
+from memory_app.commands.upkeep import states
 from memory_app.commands.upkeep.differences import Difference
 from memory_app.errors import StoreError
 from memory_app.graph.graph import Graph
@@ -47,9 +48,9 @@ def run(asked: argparse.Namespace) -> int:
         backup.show(path, asked.folder, as_json=asked.json)
         return 0
     if asked.backup is None:
-        state = states.newest(path, asked.folder)
+        state = states.newest(path, asked.folder, _tell_note)
     else:
-        state = states.chosen(asked.backup, path, asked.folder)
+        state = states.chosen(asked.backup, path, asked.folder, _tell_note)
     chosen, data = state.path, state.data
     wanted = Graph.of(state.contents)
     present = read_whole(path) if os.path.exists(path) else None
@@ -64,6 +65,10 @@ def run(asked: argparse.Namespace) -> int:
         kept = _replace(path, wanted)
     _tell(asked.json, difference, chosen, kept, dry=False)
     return 0
+
+
+def _tell_note(note: str) -> None:
+    say(f"memory-server: {note}")
 
 
 def _restored(path: str, data: bytes, wanted: Graph) -> str | None:

@@ -13,11 +13,11 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from memory_app.commands import states
 from memory_app.commands.clients import entry, jsonc, toml
 from memory_app.commands.clients.catalogue import Client
 from memory_app.commands.clients.entry import Found, Start
 from memory_app.commands.memory import read_whole, write_new, write_over
+from memory_app.commands.upkeep import states
 from memory_app.disk.folders import make_folders, remove_folders
 from memory_app.errors import StoreError, UsageError
 from memory_app.text import shown

@@ -11,10 +11,10 @@ import contextlib
 import os
 import re
 import time
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from memory_app.commands.memory import read_whole
-from memory_app.commands.screen.terminal import say
 from memory_app.disk import copies
 from memory_app.disk.copies import Copy
 from memory_app.errors import StoreError, UsageError
@@ -100,8 +100,8 @@ def is_cut(data: bytes) -> bool:
         return True
 
 
-def newest(path: str, folder: str | None) -> State:
-    """The newest backup that is whole and a memory; each that is passed over is named on stderr."""
+def newest(path: str, folder: str | None, tell: Callable[[str], None]) -> State:
+    """The newest backup that is whole and a memory; `tell` gets a line for each that is passed over."""
     found = listed(path, folder)
     for one in found:
         reason = damage(one)
@@ -112,20 +112,21 @@ def newest(path: str, folder: str | None) -> State:
                 reason = "not a memory"
             except StoreError as error:
                 reason = str(error)
-        say(f"memory-server: {shown(os.path.basename(one.path))} is passed over: it is {reason}")
+        tell(f"{shown(os.path.basename(one.path))} is passed over: it is {reason}")
     if found:
         raise UsageError(f"no backup of {shown(path)} is whole. Name the file that is to be brought back.")
     raise UsageError(f"there are no backups of {shown(path)}. Name the file that is to be brought back.")
 
 
-def chosen(which: str, path: str, folder: str | None) -> State:
-    """The backup that was asked for: a number of the list, a time, a name, or the path of any file."""
+def chosen(which: str, path: str, folder: str | None, tell: Callable[[str], None]) -> State:
+    """The backup that was asked for: a number of the list, a time, a name, or the path of any file. `tell` gets a line
+    if it is not whole."""
     found = listed(path, folder)
     one = _numbered(which, found, path) if which.isdecimal() and len(which) < 5 else _named(which, found)
     if one is None and not os.path.exists(which):
         raise UsageError(f"{shown(which)} is neither a backup of {shown(path)} nor a file. Try: restore --list")
     if one is not None and damage(one):
-        say(f"memory-server: {shown(os.path.basename(one.path))} is {damage(one)}: what it holds is all there is of it")
+        tell(f"{shown(os.path.basename(one.path))} is {damage(one)}: what it holds is all there is of it")
     name = which if one is None else one.path
     try:
         return _read(name)
