@@ -241,8 +241,9 @@ def _remove_first_name(made: str, path: str) -> None:
 
 
 def _rename_onto_placeholder(made: str, path: str) -> None:
-    calls.close(calls.create(path))
+    placeholder = calls.create(path)
     try:
+        calls.close(placeholder)
         calls.replace(made, path)
     except BaseException:
         with contextlib.suppress(OSError):

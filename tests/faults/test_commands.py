@@ -64,7 +64,7 @@ def _without_links(hook: Hook) -> Hook:
 def test_without_hard_links_a_kill_leaves_an_empty_copy_at_worst() -> None:
     losses = _losses(_BY_NAME["backup --keep"], alter=_without_links, enough=99)
     assert losses
-    assert {text.split(" ")[0] for _, text in losses} == {"replace:"}
+    assert {(fault.kind, text.split(" ")[0]) for fault, text in losses} == {("kill", "close:"), ("kill", "replace:")}
     assert all(re.search(r"\.bak is not whole: b''$", text) for _, text in losses)
 
 
