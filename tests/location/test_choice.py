@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_app.disk import calls
+from memory_app.disk import calls, whole
 from memory_app.errors import StoreError, UsageError
 from memory_app.jsonl.document import reads_as_memory
 from memory_app.location import choice, migration
@@ -368,7 +368,7 @@ def test_an_old_memory_that_cannot_be_renamed_now_is_used_under_its_old_name(
     def rename(source: str, target: str) -> None:
         raise PermissionError(13, "in use\nby another", source)
 
-    monkeypatch.setattr(calls, "rename", rename)
+    monkeypatch.setattr(whole, "move_to_new_name", rename)
     settled = machine.settle()
     assert settled.path == str(old)
     assert len(settled.notes) == 1
