@@ -7,7 +7,8 @@ Steps of a start:
 1. Of sys.path only the archive and the standard library stay, so nothing that is installed or set on this machine can
    stand in for what we import.
 2. Share the program file's lock for life, so that nobody tidies away what is running (`launcher.tidy`).
-3. Every unpacked file is there with its size, else a cleaner was here and the first start mends it.
+3. Every unpacked file and folder is there, a file with its size, and nobody else can write it; else a cleaner was here
+   and the first start mends it.
 4. Our modules come from the program file from now on. What a .pth file loaded early under our names is dropped.
 5. Run `memory_app.cli:main`.
 """
@@ -20,10 +21,11 @@ import sys
 import time
 from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import ExtensionFileLoader
+from _stat import S_IFDIR, S_IFREG
 
 TYPE_CHECKING = False  # as in typing, whose import costs
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import CodeType, ModuleType
     from typing import Any, Final
 
@@ -107,16 +109,26 @@ class Importer:
 
 
 def check(
-    folder: str, program: int, facts: os.stat_result, size: int, files: Sequence[tuple[str, int]], *rest: object
+    vet: Callable[[os.stat_result, int], None],
+    folder: str,
+    program: int,
+    facts: os.stat_result,
+    size: int,
+    files: Sequence[tuple[str, int]],
+    *rest: object,
 ) -> None:
-    """Take the lock; raise OSError or ValueError unless everything that was unpacked is there to stay."""
+    """Take the lock; raise OSError or ValueError unless everything that was unpacked is there, ours, and there to stay.
+
+    `vet`: the launcher's `Place.vet`.
+    """
     keep_standard_library()
     if facts.st_size != size:
         raise ValueError("the program file is not whole")
     _hold(program)
-    stat = os.stat
     for path, length in files:
-        if stat(folder + os.sep + path.replace("/", os.sep)).st_size != length:
+        found = os.lstat(folder + os.sep + path.replace("/", os.sep))
+        vet(found, S_IFREG if length >= 0 else S_IFDIR)
+        if length >= 0 and found.st_size != length:
             raise ValueError(path + " is not whole")
 
 

@@ -46,10 +46,12 @@ def write(files: Mapping[str, bytes], kept: Mapping[str, int], compiled: Iterabl
         index[name] = (path, path.endswith("/__init__.py"), *code, *add(files[path]))
     natives = {path.split(".")[0].replace("/", "."): path for path in kept if path.endswith(NATIVE)}
     tops = sorted({name.split(".")[0] for name in (*index, *natives)})
+    folders = {path[:end] for path in kept for end, letter in enumerate(path) if letter == "/"}
+    lying = sorted([*kept.items(), *((folder, -1) for folder in folders)])
     code_of_boot = compile(boot, SHOWN + "launcher/boot.py", "exec", dont_inherit=True)
     size = base = 0
     while True:  # the head holds its own length, whose digits it depends on
-        head = marshal.dumps((code_of_boot, (size, sorted(kept.items()), base, index, natives, tops)))
+        head = marshal.dumps((code_of_boot, (size, lying, base, index, natives, tops)))
         if (size, base) == (8 + len(head) + end, 8 + len(head)):
             break
         base = 8 + len(head)

@@ -138,12 +138,24 @@ def test_without_lzma_the_archive_for_one_platform_is_named(tmp_path: Path, monk
     monkeypatch.setattr(sys, "path", [str(path)])
     monkeypatch.setattr(os, "confstr", lambda _: "glibc 2.36", raising=False)
     with pytest.raises(SystemExit, match=r"no _lzma module .* Use memory-server-linux-x86_64\.pyz"):
-        unpack.first_start("1.0.0-0123456789abcdef-cp311-linux-x86_64", _never, "")
+        unpack.first_start("1.0.0-0123456789abcdef-cp311-linux-x86_64", _Never, "")
     assert not list((tmp_path / "cache").glob("*.tmp"))
 
 
-def _never(folder: str, trusted: bool) -> unpack.Start:
-    raise OSError(folder)
+class _Never:
+    """Stands for the launcher's judge of folders."""
+
+    @staticmethod
+    def resolve(path: str, named: bool) -> str:
+        return path
+
+    def __init__(self, path: str, named: bool) -> None:
+        self.path = path
+
+    def vet(self, facts: os.stat_result, kind: int) -> None: ...
+
+    def open_program(self, name: str) -> unpack.Start:
+        raise OSError(name)
 
 
 def test_the_simulation_is_of_what_the_launcher_asks(archive: Path, tmp_path: Path) -> None:
