@@ -6,6 +6,7 @@ compiled stands in `launcher.boot`, whose code lies in the program file that the
 
     4 bytes   the interpreter's magic number: another one could not run the code
     4 bytes   length of the head, little-endian
+    8 bytes   hash of the head, for disks that lose bits
     head      marshal: (code of launcher.boot, arguments for its `start`)
     the rest  compiled modules and sources, read one by one when they are imported
 """
@@ -25,7 +26,7 @@ import _stat as stat  # built in, unlike stat
 import marshal
 import os
 from _frozen_importlib_external import MAGIC_NUMBER
-from _imp import extension_suffixes
+from _imp import extension_suffixes, source_hash
 
 
 def interpreter():
@@ -113,7 +114,8 @@ class Place:
     def __init__(self, path, named):
         if not os.path.isabs(path):  # no cache folder is known: never the current one
             raise FileNotFoundError("there is none")
-        self.path, self.owners, self.others = path, (), 0
+        self.path = path
+        self.owners = self.others = None
         if hasattr(os, "geteuid"):
             self.path = resolve(path, named)
             facts = os.lstat(self.path)
@@ -141,10 +143,13 @@ class Place:
         try:
             facts = os.fstat(program)
             self.vet(facts, stat.S_IFREG)
-            begin = os.read(program, 8)
+            begin = os.read(program, 16)
             if begin[:4] != MAGIC_NUMBER:
                 raise ValueError("written by another interpreter")
-            code, arguments = marshal.loads(os.read(program, int.from_bytes(begin[4:], "little")))
+            head = os.read(program, int.from_bytes(begin[4:8], "little"))
+            if source_hash(0, head) != begin[8:]:
+                raise ValueError("damaged")
+            code, arguments = marshal.loads(head)
             scope = {}
             exec(code, scope)
             scope["check"](self.vet, folder, program, facts, *arguments)

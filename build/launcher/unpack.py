@@ -24,7 +24,7 @@ import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Final
 
@@ -42,7 +42,7 @@ def first_start(name: str, judge: roots.Judge, cache_root: str) -> Start:
     archive = sys.path[0]
     failed: list[str] = []
     with zipfile.ZipFile(archive) as opened:
-        abi, _, platform = name.split("-", 2)[2].partition("-")
+        abi, platform = _interpreter(name)
         refuse_unserved(opened, abi, platform)
         try:
             for candidates in roots.candidates(cache_root):
@@ -151,20 +151,32 @@ def _discard_foreign(target: str, place: roots.Place, fresh: str) -> None:
             os.unlink(aside)
 
 
-def _write(archive: zipfile.ZipFile, target: str, fresh: str) -> Mapping[str, int]:
-    """Write all files into `fresh`; their sizes."""
-    abi, _, platform = os.path.basename(target).split("-", 2)[2].partition("-")
+def _write(archive: zipfile.ZipFile, target: str, fresh: str) -> list[str]:
+    """Write all files into `fresh`; their paths, the program file last."""
+    abi, platform = _interpreter(os.path.basename(target))
     modules: dict[str, bytes] = {}
-    kept: dict[str, int] = {}
+    kept: dict[str, bytes] = {}
     for path, content in parts.read(archive, abi, platform):
         if path.endswith(".py"):
             modules[path] = content
         elif not _is_licence(path):
             _write_file(os.path.join(fresh, *path.split("/")), [content])
-            kept[path] = len(content)
+            kept[path] = content
     pieces = program.write(modules, kept, parts.startup(archive), archive.read("launcher/boot.py"))
     _write_file(os.path.join(fresh, "program"), pieces)
-    return {**kept, "program": sum(map(len, pieces))}
+    return [*kept, "program"]
+
+
+def originals(archive: str, name: str) -> dict[str, bytes]:
+    """The files that the folder of that name was made of, by path."""
+    with zipfile.ZipFile(archive) as opened:
+        return dict(parts.read(opened, *_interpreter(name)))
+
+
+def _interpreter(name: str) -> tuple[str, str]:
+    """From a folder's name: cp313, linux-x86_64."""
+    abi, _, platform = name.split("-", 2)[2].partition("-")
+    return abi, platform
 
 
 def _is_licence(path: str) -> bool:
@@ -180,18 +192,27 @@ def _write_file(path: str, pieces: list[bytes]) -> None:
         os.fsync(file.fileno())
 
 
-def _mend(fresh: str, target: str, written: Mapping[str, int]) -> None:
-    for path, size in written.items():  # the program file is the last of them
+def _mend(fresh: str, target: str, written: list[str]) -> None:
+    for path in written:  # the program file is the last of them
+        new = os.path.join(fresh, *path.split("/"))
         place = os.path.join(target, *path.split("/"))
-        whole = os.path.isfile(place) and os.stat(place).st_size == size
-        if whole and path != "program":
+        same = _is_same(new, place)
+        if same and path != "program":
             continue
         roots.make_folders(os.path.dirname(place))
         try:
-            os.replace(os.path.join(fresh, *path.split("/")), place)
+            os.replace(new, place)
         except PermissionError:  # Windows, where a running server has it open: then it is good
-            if not whole:
+            if not same:
                 raise
+
+
+def _is_same(new: str, place: str) -> bool:
+    try:
+        with open(new, "rb") as one, open(place, "rb") as other:
+            return one.read() == other.read()
+    except FileNotFoundError:
+        return False
 
 
 def _remove_unfinished(target: str) -> None:
