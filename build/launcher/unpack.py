@@ -73,35 +73,15 @@ def _first_start_in(
     return None
 
 
-def refuse_unserved(archive: zipfile.ZipFile, abi: str, platform: str, maps: str = "/proc/self/maps") -> None:
+def refuse_unserved(archive: zipfile.ZipFile, abi: str, platform: str) -> None:
     """SystemExit with one line when the archive has nothing for this interpreter, or its C library is too old."""
     served = parts.served(archive)
     if abi not in served.get(platform, ()):
         sys.exit(refusal.platform(abi, platform, served))
-    if platform.startswith("musl") and (version := _musl_version(maps)) and version < (1, 2, 4):
-        # The cryptography wheel's libgcc_s has relative relocations, which older loaders cannot read: it crashes.
-        sys.exit(refusal.old_libc("musl " + ".".join(map(str, version)), "musl 1.2.4 or newer"))
     if platform.startswith("linux"):
         name = os.confstr("CS_GNU_LIBC_VERSION") or ""
         if tuple(map(int, name.split(" ")[-1].split(".")[:2])) < (2, 17):
             sys.exit(refusal.old_libc(name, "glibc 2.17 or newer"))
-
-
-def _musl_version(maps: str) -> tuple[int, ...]:
-    """Of the loader that runs this process; () when it cannot be told."""
-    import re
-    import subprocess
-
-    try:
-        with open(maps, encoding="utf-8", errors="surrogateescape") as mapped:
-            loader = re.search(r"(/\S*ld-musl-\S+)", mapped.read())
-        if loader is None:
-            return ()
-        said = subprocess.run([loader[1]], capture_output=True, stdin=subprocess.DEVNULL, timeout=10, check=False)
-        version = re.search(rb"Version (\d+)\.(\d+)\.(\d+)", said.stderr)
-    except (OSError, subprocess.SubprocessError):
-        return ()
-    return tuple(int(digits) for digits in version.groups()) if version else ()
 
 
 def _unpack(archive: zipfile.ZipFile, place: roots.Place, name: str) -> Start:

@@ -94,25 +94,6 @@ def _archive_for(tmp_path: Path, platform: str) -> zipfile.ZipFile:
     return zipfile.ZipFile(path)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="runs a loader written in sh")
-@pytest.mark.parametrize(("version", "runs"), [("1.2.3", False), ("1.1.24", False), ("1.2.4", True), ("1.2.5", True)])
-def test_an_old_musl_is_told_in_one_line(tmp_path: Path, version: str, runs: bool) -> None:
-    loader = tmp_path / "ld-musl-x86_64.so.1"
-    loader.write_text(f"#!/bin/sh\nprintf 'musl libc (x86_64)\\nVersion {version}\\n' >&2\nexit 1\n")
-    loader.chmod(0o755)
-    maps = tmp_path / "maps"
-    maps.write_text(f"7f0000000000-7f0000001000 r--p 00000000 00:00 1   {loader}\n")
-    said = ""
-    with _archive_for(tmp_path, "musl-x86_64") as archive:
-        try:
-            unpack.refuse_unserved(archive, "cp311", "musl-x86_64", maps=str(maps))
-        except SystemExit as end:
-            said = str(end.code)
-    assert bool(said) is not runs
-    if said:
-        assert said.startswith(f"memory-server needs musl 1.2.4 or newer; this system has musl {version}. ")
-
-
 @pytest.mark.skipif(not hasattr(os, "confstr"), reason="asks the C library")
 @pytest.mark.parametrize(("version", "runs"), [("glibc 2.12", False), ("glibc 2.17", True), ("glibc 2.41", True)])
 def test_an_old_glibc_is_told_in_one_line(

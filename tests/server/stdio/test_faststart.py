@@ -25,6 +25,10 @@ WAYS = {
     "fast": "",
     "by threads": THREADS,
     "plain import": "from memory_app.server.stdio import faststart; faststart.CARRIED['mcp'] = '0.0.0'",
+    "plain import of what the archive holds": (
+        "from tests.lean import leave_out\nleave_out()\n"
+        "from memory_app.server.stdio import faststart; faststart.CARRIED['mcp'] = '0.0.0'"
+    ),
     "plain handlers": (
         "import memory_app.server.stdio.faststart as q; q.load(); q.is_carried = lambda: False; q.load = lambda: False"
     ),
