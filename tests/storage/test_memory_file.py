@@ -74,19 +74,8 @@ def beside(memory: Path) -> list[str]:
 
 def test_no_file_is_an_empty_graph(memory: Path) -> None:
     snapshot = MemoryFile(str(memory)).read(None)
-    assert (names(snapshot), snapshot.signature, snapshot.held) == ([], None, None)
+    assert (names(snapshot), snapshot.signature, snapshot.reading) == ([], None, None)
     assert MemoryFile(str(memory / "not" / "here")).signature() is None
-
-
-@POSIX
-def test_a_loaded_file_is_held_open_so_that_its_inode_number_stays_its_own(memory: Path) -> None:
-    memory.write_text(ANN)
-    snapshot = MemoryFile(str(memory)).read(None)
-    assert snapshot.held is not None
-    assert os.fstat(snapshot.held).st_ino == memory.stat().st_ino
-    snapshot.release()
-    with pytest.raises(OSError, match="Bad file descriptor"):
-        os.fstat(snapshot.held)
 
 
 def test_a_file_that_changes_while_it_is_read_is_read_again(memory: Path, gated: GatedOs) -> None:
