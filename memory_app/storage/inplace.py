@@ -8,7 +8,8 @@ enough:
 |---|---|
 | a change time later than that of the content, and one name | the last step was a rename (or a chmod): it is whole |
 | the inode that was loaded, with another size or content time | written in place |
-| any other file, young | cannot be told: taken for written in place |
+| the first file that is met, or one that looks cut, young | cannot be told: taken for written in place |
+| another inode than the one loaded, young, its last line whole | most likely a rename: kept, but not waited for |
 
 A file that was written in place may be the base of a save once its stamps were still for a while, longer if it looks
 cut; there is a bound to that wait. What such a save must not lose is the matter of `replaced`.
@@ -62,6 +63,7 @@ class Origin(enum.Enum):
     OURS = "a save of this process"
     RENAMED = "whole, by a rename"
     IN_PLACE = "written in place"
+    SUCCESSOR = "most likely by a rename"
     UNKNOWN = "cannot be told"
 
 
@@ -149,7 +151,7 @@ def is_settled(signature: Signature, reading: Reading, present: float) -> bool:
 
 def may_be_unfinished(signature: Signature, reading: Reading, present: float) -> bool:
     """Whether another program may be about to write to the file, as far as stamps tell."""
-    if reading.origin is not Origin.UNKNOWN:
+    if reading.origin not in (Origin.UNKNOWN, Origin.SUCCESSOR):
         return reading.origin is Origin.IN_PLACE
     when_read = present - (time.monotonic() - reading.read_at)
     return when_read - _changed(signature) < (_YOUNG_IF_CUT if reading.is_cut else _YOUNG)
@@ -157,6 +159,8 @@ def may_be_unfinished(signature: Signature, reading: Reading, present: float) ->
 
 def stillness_missing(signature: Signature, reading: Reading, present: float) -> float:
     """The seconds without a change that the file has to have been still for, 0 if it was."""
+    if reading.origin is Origin.SUCCESSOR:  # a writer that renames without a pause must not keep us waiting
+        return 0.0
     needed = _STILL_IF_CUT if reading.is_cut else _STILL
     tick = COARSEST if _is_whole(signature) else _FINE_TICK
     still = max(time.monotonic() - reading.since, present - _changed(signature) - tick)
@@ -182,7 +186,7 @@ def _origin(signature: Signature, links: int, is_cut: bool, before: tuple[Signat
         return Origin.IN_PLACE
     if calls.WINDOWS and not is_cut:
         return Origin.RENAMED  # stat tells no change time there; what looks whole is most likely a save by a rename
-    return Origin.UNKNOWN
+    return Origin.UNKNOWN if before is None or is_cut else Origin.SUCCESSOR
 
 
 def _is_past(signature: Signature) -> bool:

@@ -9,7 +9,7 @@ own, which `restore` does not take for the newest backup and `backup --keep` doe
 | 1 | the present inode is linked under a new name | the memory with a second name, which the next save leaves alone |
 | 2 | it is compared with what was loaded: all but the change time and the number of names | the same |
 | 3 | the last check of the save, which allows just these two differences; its rename | the new memory, the old inode |
-| 4 | after ten minutes the second name goes, if nothing was written to the inode since | the same |
+| 4 | after a minute the second name goes, if nothing was written to the inode since | the same |
 
 Where there are no hard links the inode is watched through a descriptor for ten seconds, and copied to a backup if it
 changes. Of the names that stay the newest ten are kept.
@@ -34,8 +34,10 @@ REPLACED: Final = re.compile(r"\.\d{8}T\d{6}Z\.replaced")
 _MOST: Final = 10
 """Names that stay. A program that writes in place all day beside us must not fill the disk."""
 
-_AGE: Final = 600.0
-"""Seconds after which nobody writes to an inode any more that lost its name in the midst of his writing."""
+_AGE: Final = 60.0
+_AGE_AT_THE_END: Final = 10.0
+"""Seconds after which nobody writes to an inode any more that lost its name while it was being written; fewer when the
+process ends, which nobody could do it after."""
 
 _WATCH: Final = 10.0
 _LOOK: Final = 0.1
@@ -151,16 +153,17 @@ class Replaced:
                         watcher.start()
                         self._watcher = watcher
 
-    def sweep(self) -> None:
+    def sweep(self, age: float = _AGE) -> None:
         """Step 4, for the names that this process has made. Free while there is nothing to do."""
-        while self._links and time.monotonic() - self._links[0].made_at >= _AGE:
+        while self._links and time.monotonic() - self._links[0].made_at >= age:
             link = self._links.pop(0)
             with contextlib.suppress(OSError):
                 if calls.signature_of(calls.lstat(link.name))[:4] == link.signature[:4]:
                     calls.remove(link.name)
 
     def close(self) -> None:
-        """Look at what is watched for the last time."""
+        """Look for the last time at what is watched, and at the names that may go."""
+        self.sweep(_AGE_AT_THE_END)
         self._ending.set()
         if self._watcher is not None:
             self._watcher.join(_LOOK * 20)

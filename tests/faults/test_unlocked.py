@@ -18,6 +18,7 @@ from memory_app.storage.store import Store
 from tests.faults.folders import files, folder
 from tests.faults.scenes import LINES, NAME, NEXT, SCENES, applied, change
 from tests.faults.seam import through
+from tests.placing import put
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 _PATIENCE: Final = 20.0
@@ -81,7 +82,7 @@ def _save(write: Callable[[Path], bytes | None], at: int) -> tuple[list[str], by
 
     with folder() as inside:
         memory = inside / NAME
-        memory.write_bytes(LINES)
+        put(memory, LINES)
         (inside / "ready").write_bytes(_FOREIGN)
         store = Store(str(memory), lambda text: None)
         store.graph()  # loaded before: what is checked is not only what this save has read
@@ -146,7 +147,7 @@ with through(hook):
 def test_a_holder_that_was_stopped_before_its_last_check_does_not_overwrite(before: str) -> None:
     with folder() as inside:
         memory, lock = inside / NAME, inside / f"{NAME}.lock"
-        memory.write_bytes(LINES)
+        put(memory, LINES)
         holder = subprocess.Popen(
             [sys.executable, "-c", _STOPPED, str(memory), before],
             cwd=ROOT,
