@@ -106,13 +106,20 @@ class Rest:
         return now < self._until
 
     def wait(self, look: Callable[[], Signature | None]) -> None:
-        """Wait until the file is as still as was asked for; at once if nothing was."""
+        """Wait until the file is as still as was asked for; at once if nothing was.
+
+        If it has changed by then, a short while is enough: it is read again, and may be whole.
+        """
+        began = self._since
         while self._needed and self._until is not None:
             signature, now = look(), time.monotonic()
-            if signature is None or now >= self._until or now - self.since(signature) >= self._needed:
-                self._needed = 0.0
-                return
+            if signature is None or now >= self._until:
+                break
+            since = self.since(signature)
+            if now - since >= (self._needed if since == began else min(_STILL, self._needed)):
+                break
             time.sleep(_POLL)
+        self._needed = 0.0
 
     def end(self) -> None:
         """A save is done: the next has the whole bound again."""
