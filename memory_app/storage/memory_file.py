@@ -68,7 +68,7 @@ _NEXT_STEP: Final = {
 
 
 class Lost(NamedTuple):
-    """What was loaded before another program made the file shorter in place, and the size of that file."""
+    """What was loaded before another program cut the file or made it shorter in place, and the size of that file."""
 
     graph: Graph
     size: int
@@ -266,7 +266,7 @@ class MemoryFile:
         lost = None
         if reading.origin is Origin.IN_PLACE and before is not None and before.signature is not None:
             lost = before.lost or Lost(before.graph, before.signature.size)
-            if signature.size >= lost.size:
+            if signature.size >= lost.size and not reading.is_cut:
                 lost = None
         return snapshot._replace(reading=reading, lost=lost)
 
@@ -287,9 +287,7 @@ class MemoryFile:
             return False, None
         if old.lost is not None:
             self._back_up(target, b"".join(old.lost.graph.chunks()), wanted)
-            self._report(
-                "another program made it shorter without replacing it; what it held before is kept in a backup"
-            )
+            self._report("another program cut it or made it shorter in place; what it held before is kept in a backup")
         kept = self._replaced.keep(target, old.signature)
         return kept is not None, kept
 
