@@ -89,10 +89,9 @@ def run_in_place(seed: int, rounds: int) -> Figures:
 def _write_half_way(memory: Path, text: str, ours: Driver, name: str, chance: random.Random) -> int:
     """Truncate the memory, ask for a change of ours, and write the text in pieces; the number of the call."""
     pause = chance.choice((0.0, 0.001, 0.03, 0.5, 1.5))
-    call = -1
     with open(memory, "w", buffering=1 << 20) as file:
         time.sleep(chance.uniform(0, pause))
-        call = ours.start_call("create_entities", servers.entity(name))
+        call: int = ours.start_call("create_entities", servers.entity(name))
         time.sleep(chance.uniform(0, pause))
         half = chance.randrange(len(text))
         half -= text[half - 1] == "\n"  # a piece that ends a line and is not shorter than the file was is a whole file
