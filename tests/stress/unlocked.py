@@ -81,7 +81,7 @@ def run_in_place(seed: int, rounds: int) -> Figures:
                 if not all(line in present for line in theirs):
                     wanted += before.splitlines()
                 if missing := [line for line in wanted if line not in present and line not in kept]:
-                    figures.lost(f"round {number} of seed {seed}: {len(missing)} lines")
+                    figures.lost(f"round {number} of seed {seed}: {len(missing)} lines, the first: {missing[0]:.60}")
             ours.finish()
     return figures
 
@@ -94,7 +94,8 @@ def _write_half_way(memory: Path, text: str, ours: Driver, name: str, chance: ra
         call: int = ours.start_call("create_entities", servers.entity(name))
         time.sleep(chance.uniform(0, pause))
         half = chance.randrange(len(text))
-        half -= text[half - 1] == "\n"  # a piece that ends a line and is not shorter than the file was is a whole file
+        while text[:half].endswith(("}", "\n")):  # whole, and perhaps not shorter than the file was: nothing tells
+            half -= 1
         file.write(text[:half])
         file.flush()
         time.sleep(chance.uniform(0, pause))
