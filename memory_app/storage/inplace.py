@@ -131,7 +131,7 @@ def reading_of(
 ) -> Reading:
     """A reading of the file, `before` being the last one if there was one."""
     now, wall = time.monotonic(), time.time()
-    is_cut = not data.rstrip().endswith((b"}", b"]"))
+    is_cut = not data.rstrip().endswith(b"]" if data[:64].lstrip().startswith(b"[") else b"}")
     settled = (
         _is_past(signature)
         or wall - _changed(signature) > _SKEW
