@@ -471,16 +471,16 @@ def test_what_a_test_of_the_lock_can_replace_is_all_that_it_calls(memory: Path, 
 
 def test_a_look_never_raises_and_never_follows(tmp_path: Path, gated: GatedOs) -> None:
     path = tmp_path / "some.lock"
-    assert lockfile.look(str(path)) is None
+    assert lockfile.inspect(str(path)) is None
     path.write_text("{}")
     gated.fail("open", PermissionError(errno.EACCES, "another user's"))
-    unreadable = lockfile.look(str(path))
+    unreadable = lockfile.inspect(str(path))
     assert unreadable is not None
     assert unreadable.data is None
     assert unreadable.record is None
     path.unlink()
     path.symlink_to("elsewhere")
-    link = lockfile.look(str(path))
+    link = lockfile.inspect(str(path))
     assert link is not None
     assert link.kind == "a symbolic link"
 
@@ -497,6 +497,6 @@ def test_a_link_that_takes_the_place_of_a_file_under_the_eyes_of_a_look_is_not_f
         path.symlink_to(victim)
 
     gated.before("open", exchange, on(path))
-    seen = lockfile.look(str(path))
+    seen = lockfile.inspect(str(path))
     assert seen is not None
     assert seen.data is None
