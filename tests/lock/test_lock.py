@@ -13,31 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from memory_app.disk import calls
 from memory_app.errors import StoreError
 from memory_app.lock import heartbeat, identity, lock, lockfile
 from memory_app.lock.lock import Lock, LockAbandoned
 from tests.gating import PATIENCE, GatedOs, on
 from tests.locks import FOREVER, Clock, our_fields, write_record
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr(lock, "time", clock)
-    return clock
-
-
-@pytest.fixture
-def gated(monkeypatch: pytest.MonkeyPatch) -> GatedOs:
-    gated = GatedOs()
-    monkeypatch.setattr(calls, "os", gated)
-    return gated
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Path:
-    return tmp_path / "memory.jsonl"
 
 
 def lock_of(memory: Path) -> Path:
@@ -410,12 +390,12 @@ def test_a_heartbeat_refreshes_the_lock_and_keeps_waiters_away(memory: Path, clo
     holder.acquire(FOREVER)
 
     def beat() -> None:
-        heartbeat.HEARTBEAT.beat()
+        heartbeat.Heartbeat.beat(heartbeat.HEARTBEAT)
         os.utime(lock_of(memory), (clock.wall, clock.wall))  # what the beat would do if it saw the test's clock
         clock.after(15, beat)
 
     os.utime(lock_of(memory), (0, 0))
-    heartbeat.HEARTBEAT.beat()
+    heartbeat.Heartbeat.beat(heartbeat.HEARTBEAT)
     assert lock_of(memory).stat().st_mtime > time.time() - 5
     beat()
     with pytest.raises(StoreError):
