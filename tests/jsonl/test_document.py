@@ -11,11 +11,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memory_app.graph import changes
+from memory_app.graph.changes import NewEntity
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document as shapes
 from memory_app.jsonl.document import Contents, NotAMemory
 from memory_app.jsonl.records import EntityLine
-from memory_app.tools.arguments import NewEntity
 
 ANN = b'{"type":"entity","name":"Ann","entityType":"p","observations":["likes tea"]}'
 BO = b'{"type":"entity","name":"Bo","entityType":"p","observations":[]}'

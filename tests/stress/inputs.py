@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from memory_app.graph import changes
+from memory_app.graph.changes import Addition, Deletion, NewEntity
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.jsonl.document import NotAMemory
 from memory_app.tools import plans
-from memory_app.tools.arguments import Addition, Deletion, NewEntity
 from tests.faults.folders import folder
 from tests.faults.scenes import DOCUMENT, LINES
 from tests.stress import servers
