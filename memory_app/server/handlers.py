@@ -25,9 +25,10 @@ from memory_app import __version__
 from memory_app.errors import GraphError, StoreError
 from memory_app.server.completion import Guidance
 from memory_app.server.service import Service
-from memory_app.tools import plans
+from memory_app.tools import table
 from memory_app.tools.plans import Answer
-from memory_app.tools.schemas import INSTRUCTIONS, TOOLS
+from memory_app.tools.schemas import INSTRUCTIONS
+from memory_app.tools.table import LISTED
 
 NAME: Final = "memory-server"
 TITLE: Final = "Memory"
@@ -82,8 +83,10 @@ async def call_tool(service: Service, name: str, arguments: object, shape: Calla
     """`service.call` with the protocol's error for an unknown tool."""
     try:
         return await service.call(name, arguments, shape)
-    except plans.UnknownTool:
-        raise MCPError(t.INVALID_PARAMS, f"Unknown tool: {name}") from None
+    except table.UnknownTool:
+        near = table.nearest(name, filter(service.offers, table.TOOLS))
+        hint = "This server is read-only" if name in table.TOOLS else f"Did you mean {near}?"
+        raise MCPError(t.INVALID_PARAMS, f"Unknown tool: {name}. {hint}") from None
 
 
 async def read_resource(service: Service, ctx: Context, uri: str, shape: Callable[[bytes], _T]) -> _T:
@@ -108,7 +111,7 @@ class _Handlers:
 
     async def list_tools(self, ctx: Context, params: object) -> t.ListToolsResult:
         return t.ListToolsResult(
-            tools=[t.Tool.model_validate(tool, by_name=False) for tool in TOOLS if self._service.offers(tool["name"])]
+            tools=[t.Tool.model_validate(tool, by_name=False) for tool in LISTED if self._service.offers(tool["name"])]
         )
 
     async def call_tool(self, ctx: Context, params: t.CallToolRequestParams) -> t.CallToolResult:

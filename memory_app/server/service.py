@@ -19,7 +19,7 @@ from memory_app.errors import GraphError, StoreError
 from memory_app.graph.graph import Graph
 from memory_app.server.updates import Updates
 from memory_app.storage.store import Store
-from memory_app.tools import plans
+from memory_app.tools import plans, table
 from memory_app.tools.plans import Answer
 
 _T = TypeVar("_T")
@@ -60,18 +60,18 @@ class Service:
 
     def offers(self, tool: str) -> bool:
         """Whether this server has the tool: a read-only one has the three reads alone."""
-        return not self._read_only or tool in plans.READS
+        return not self._read_only or (tool in table.TOOLS and table.TOOLS[tool].reads)
 
     async def call(self, name: str, arguments: object, shape: Callable[[Answer], _T]) -> _T:
         """Call a tool and give its answer the form that the front wants; `shape` may run in a thread.
 
-        What a caller did wrong, and trouble with the file, is an answer with `is_error`. Raises `tools.UnknownTool`.
+        What a caller did wrong, and trouble with the file, is an answer with `is_error`. Raises `table.UnknownTool`.
         Returns after every subscriber was told of the change.
         """
         if not self.offers(name):
-            raise plans.UnknownTool(name)
+            raise table.UnknownTool(name)
         try:
-            plan = plans.plan(name, arguments)
+            plan = table.plan(name, arguments)
             if isinstance(plan, plans.Write):
                 answer = await self._write(plan)
             else:

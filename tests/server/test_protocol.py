@@ -16,7 +16,8 @@ import pytest
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from memory_app import __version__
-from memory_app.tools.schemas import INSTRUCTIONS, TOOLS
+from memory_app.tools.schemas import INSTRUCTIONS
+from memory_app.tools.table import LISTED as TOOLS
 from tests.driver import ENVELOPE, Driver, Era, Message, WireError, serve
 
 URI = "memory://knowledge-graph"
