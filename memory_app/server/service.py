@@ -26,6 +26,7 @@ _T = TypeVar("_T")
 
 _GRACE: Final = 1.0  # seconds that a call may still wait for the lock once the end has come
 _CLOSE: Final = 30.0  # seconds for a started save to finish; a disk that needs longer is not coming back
+_SIZE_SECONDS: Final = 0.05  # for the word on the memory's size: no client waits longer for a handshake because of it
 _LARGE: Final = 1000  # entities: a millisecond or so for each pass over all of them
 _THREADS: Final = 4  # a load, a large answer, a look at the file, one to spare
 _NO_THREAD: Final = (
@@ -100,6 +101,13 @@ class Service:
             return at(graph)
         async with self._large:
             return await self._in_thread(lambda: at(graph))
+
+    async def size(self) -> int | None:
+        """The bytes of the memory file, from one stat in a thread; None where that takes too long, or fails."""
+        looking = asyncio.ensure_future(self._in_thread(self._store.size))
+        done, _ = await asyncio.wait([looking], timeout=_SIZE_SECONDS)
+        looking.add_done_callback(lambda one: one.cancelled() or one.exception())  # nobody else may be left to ask
+        return None if not done or looking.exception() is not None else looking.result()
 
     async def graph(self) -> Graph:
         """The graph as the file has it now, or had it at some time since the call. Raises `StoreError`."""

@@ -159,6 +159,12 @@ def mend(tool: str, given: object) -> Mended:
     return _Call(tool, SHAPES[tool]).mend(given)
 
 
+def as_object(tool: str, given: object) -> dict[str, object]:
+    """Arguments that came as something else than an object, as one: JSON text, an array, one text; nothing is none."""
+    shape = SHAPES.get(tool)
+    return {} if shape is None else dict(_Call(tool, shape).unwrap(given))
+
+
 class _Call:
     def __init__(self, tool: str, shape: Shape) -> None:
         self._tool = tool
@@ -166,7 +172,7 @@ class _Call:
         self._alone = False
 
     def mend(self, given: object) -> Mended:
-        found = self._unwrap(given, _DEEPEST_WRAPPING)
+        found = self.unwrap(given)
         outer = self._shape.outer
         made: dict[str, object] = {}
         for slot in self._shape.options:
@@ -197,19 +203,19 @@ class _Call:
             self._refuse_unknown(found, outer.key, "empty")
         return Mended(made, self._alone)
 
-    def _unwrap(self, given: object, deepest: int) -> Mapping[str, object]:
+    def unwrap(self, given: object, deepest: int = _DEEPEST_WRAPPING) -> Mapping[str, object]:
         """The arguments as an object, out of JSON text, an array around it, or a wrapper."""
         outer = self._shape.outer
         if isinstance(given, str):
             if not given.strip():
                 return {}
             held = _decoded(given)
-            return {outer.key: given} if held is None else self._unwrap(held, deepest - 1) if deepest else {}
+            return {outer.key: given} if held is None else self.unwrap(held, deepest - 1) if deepest else {}
         if isinstance(given, list):
             only = given[0] if len(given) == 1 and isinstance(given[0], dict) else {}
             inner = _take_if_one(only, outer)
             if deepest and inner is not None and (not self._shape.slots or self._holds_items(inner)):
-                return self._unwrap(only, deepest - 1)
+                return self.unwrap(only, deepest - 1)
             return {outer.key: given} if given else {}
         if not isinstance(given, dict):
             return {} if given is None else {outer.key: given}
@@ -220,7 +226,7 @@ class _Call:
             if (bare in _WRAPPERS or bare == _bare(self._tool)) and isinstance(value, (dict, list, str)):
                 others = [(one, held) for one, held in given.items() if one != key]
                 if all(self._is_of_a_call(one, held) for one, held in others):
-                    return self._unwrap(value, deepest - 1)
+                    return self.unwrap(value, deepest - 1)
         return given
 
     def _is_of_a_call(self, key: str, value: object) -> bool:
