@@ -83,7 +83,11 @@ _ENTITY_NAME: Final = _slot("entityName", "name entity node nodename title label
 _ENDS: Final = (
     _slot("from", "source subject head src fromentity sourceentity fromname sourcename fromnode sourcenode"),
     _slot("to", "target object tail dst dest destination toentity targetentity toname targetname tonode targetnode"),
-    _slot("relationType", "type relation predicate relationship relationshiptype label kind verb edge edgetype name"),
+    _slot(
+        "relationType",
+        "type relation predicate relationship relationshiptype label kind verb edge edgetype name rel reltype "
+        "relationname",
+    ),
 )
 _RELATIONS: Final = _slot("relations", "relation relationships relationship edges edge triples triple links items")
 _OPTIONS: Final = (
@@ -129,23 +133,23 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "search_nodes": Shape(
         _slot(
             "query",
-            "q queries search searchquery searchterm searchterms searchtext text term terms keyword keywords querytext "
-            "querystring question phrase name",
+            "q queries search searchstring searchquery searchterm searchterms searchtext text term terms keyword "
+            "keywords querytext querystring question phrase name",
         ),
         options=_OPTIONS,
     ),
     "open_nodes": Shape(
-        _slot("names", "name entitynames entityname entities entity nodes node nodenames nodename titles title"),
+        _slot("names", "name entitynames entityname entities entity nodes node nodenames nodename titles title ids id"),
         options=(*_OPTIONS, _slot("depth", "hops maxdepth")),
     ),
 }
 
 _WRAPPERS: Final = _words(
     "input inputs arguments args params parameters data payload body request kwargs json toolinput toolarguments "
-    "toolargs value call"
+    "toolargs value call properties"
 )
 _CALL_KEYS: Final = _words("name tool toolname method function action type id jsonrpc")
-_CALL_WORDS: Final = frozenset({"toolscall", "function", "tooluse", "toolcall", "20"})
+_CALL_WORDS: Final = frozenset({"toolscall", "function", "tooluse", "toolcall", "object", "20"})
 _TEXT_KEYS: Final = _words("text content observation value fact")
 _NAME_KEYS: Final = _slot("name", "entityname entity node title label")
 _LIST_KEYS: Final = _words("item items list values array element elements")
@@ -209,7 +213,7 @@ class _Call:
         if isinstance(given, str):
             if not given.strip():
                 return {}
-            held = _decoded(given)
+            held = _decoded_twice(given)
             return {outer.key: given} if held is None else self.unwrap(held, deepest - 1) if deepest else {}
         if isinstance(given, list):
             only = given[0] if len(given) == 1 and isinstance(given[0], dict) else {}
@@ -268,7 +272,7 @@ class _Call:
 
     def _items(self, value: object) -> list[object]:
         expected = f"an array, each item {self._shape.item}"
-        held = _decoded(value) if isinstance(value, str) else value
+        held = _decoded_twice(value) if isinstance(value, str) else value
         for _ in range(_DEEPEST_WRAPPING):
             if isinstance(held, dict) and (inner := _take_if_one(held, self._shape.outer)) is not None:
                 if not self._holds_items(inner) or _take_if_one(held, self._shape.slots[0]) is not None:
@@ -328,7 +332,7 @@ class _Call:
                     if found is not None or slot.key in self._shape.may_lack:
                         continue
                 elif found is not None:
-                    made[slot.key] = _text(found)
+                    made[slot.key] = _text(_name(found) if isinstance(found, dict) else found)
                     continue
                 kind = "an array of strings" if slot.key == self._shape.facts else "a string"
                 raise MisfitError(kind, f"it is missing; what came is {described(item)}")
@@ -437,6 +441,17 @@ def _decoded(value: object) -> object:
         return nearly_json.read(value)
     except ValueError:
         return None
+
+
+def _decoded_twice(text: str) -> object:
+    """As `_decoded`, also where the JSON text stands in a JSON string: where an array or object is wanted, alone."""
+    if text.lstrip().startswith('"'):
+        try:
+            inner = json.loads(text)
+        except ValueError:
+            return None
+        return _decoded(inner)
+    return _decoded(text)
 
 
 def _why(value: object) -> str:

@@ -223,7 +223,7 @@ def test_calls_give_whole_results(archive: Path, tmp_path: Path, era: Era) -> No
         ]
         deleted: Message = {"success": True, "message": "Entities deleted successfully"}
         assert driver.call("delete_entities", {"entityNames": ["Ada"]}) == success(deleted, deleted["message"], era=era)
-        failed = driver.call("open_nodes", {"names": 5})
+        failed = driver.call("open_nodes", {"names": None})
         assert failed == failure(failed["content"][0]["text"], era)
         assert "names must be an array" in failed["content"][0]["text"]
 
@@ -348,7 +348,8 @@ REFUSED: list[tuple[str, str, Message, Message]] = [
         {"name": "none"},
         {"code": -32602, "message": "Unknown tool: none. Did you mean open_nodes?"},
     ),
-    *((what, "tools/call", params, NO_NAME) for what, params in (("a name that is none", {"name": 5}), ("no name", {}))),
+    ("a tool's name that is none", "tools/call", {"name": 5}, NO_NAME),
+    ("no tool's name", "tools/call", {}, NO_NAME),
 ]
 
 
