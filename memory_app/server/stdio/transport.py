@@ -6,8 +6,8 @@ Rules:
   only when everything was answered.
 - A request without a handshake is served as the 2025 revision, for scripts: the SDK gets the `initialized` that it
   waits for. Under 2025-03-26 a batch is answered by one line, once all of its requests are.
-- A client that writes without reading never waits for itself: answers queue up, and only a queue beyond all measure
-  makes its further requests wait.
+- A client that writes without reading never waits for itself: answers queue up. Only when very many bytes are unread,
+  or very many requests in flight, do its further requests wait in the pipe: so memory is bounded whatever it does.
 All of it runs on the event loop's thread.
 """
 
@@ -44,6 +44,8 @@ _READ_AHEAD: Final = 1 << 20  # bytes of unprocessed lines: enough to stay busy,
 _WITH_BATCHES: Final = "2025-03-26"  # the only revision that has batches
 _BEFORE_GREETING: Final = ("ping", "server/discover")  # requests that may come before the handshake
 _UNREAD_LIMIT: Final = 256 << 20  # bytes of answers the client leaves unread before its requests have to wait
+_MOST_IN_FLIGHT: Final = 4096  # requests, of some ten kilobytes each; further ones wait in the pipe
+_LASTING: Final = "subscriptions/listen"  # answered at its end alone, so no reason to wait
 
 
 class _Batch:
@@ -76,6 +78,7 @@ class Wire:
         self._on_end = on_end
         self._patience = patience
         self._in_flight = 0
+        self._lasting: set[int | str | None] = set()
         self._ended = False
         self._lines = Lines()
         self._parsed: deque[SessionMessage] = deque()
@@ -126,14 +129,15 @@ class Wire:
     async def next(self) -> SessionMessage | None:
         """The next message; None when all input was read and all requests were answered."""
         while True:
-            while self._arrived and not self._parsed:
+            while self._arrived and not self._parsed and not self._is_crowded():
                 self._read(self._arrived.popleft())
             if self._parsed:
                 return self._parsed.popleft()
-            self._arrived_size = 0
-            if self._ended and not self._in_flight:
-                return None
-            if self._paused and self._going_on is None:
+            if not self._arrived:
+                self._arrived_size = 0
+                if self._ended and not self._in_flight:
+                    return None
+            if self._paused and self._going_on is None and not self._is_crowded():
                 self._going_on = asyncio.ensure_future(self._go_on_reading())
             self._wake = asyncio.get_running_loop().create_future()
             if not self._ended:
@@ -145,11 +149,11 @@ class Wire:
                 return None
 
     def take_back(self, messages: Iterable[SessionMessage]) -> None:
-        """Have `next` return these again."""
+        """Have `next` return these again (see `sdk.skip_relay`)."""
         self._parsed.extend(messages)
 
     async def _go_on_reading(self) -> None:
-        await self.output.room(_UNREAD_LIMIT)
+        await self.output.drain(_UNREAD_LIMIT)
         self._paused, self._going_on = False, None
         self._input.resume()
 
@@ -167,9 +171,20 @@ class Wire:
             if not self._greeted:
                 self._greet(message)
             self._in_flight += 1
-            self._parsed.append(SessionMessage(message, self._settled))
+            self._parsed.append(SessionMessage(message, self._settlement(message)))
         elif message is not None:
             self._parsed.append(SessionMessage(message))
+
+    def _settlement(self, request: JSONRPCRequest) -> ServerMessageMetadata:
+        """What the SDK calls for a request that gets no answer."""
+        if request.method != _LASTING:
+            return self._settled
+        self._lasting.add(request.id)
+
+        async def unanswered() -> None:
+            self._request_settled(request.id)
+
+        return ServerMessageMetadata(on_request_unanswered=unanswered)
 
     def _read_batch(self, line: bytes) -> None:
         batch = _Batch(self.output)
@@ -206,8 +221,8 @@ class Wire:
         if self._initializing is not None and type(message) is JSONRPCResponse and message.id == self._initializing:
             self._initializing = None
             self._batches = message.result.get("protocolVersion") == _WITH_BATCHES
-        if type(message) in (JSONRPCResponse, JSONRPCError):
-            self._request_settled()
+        if isinstance(message, (JSONRPCResponse, JSONRPCError)):
+            self._request_settled(message.id)
 
     def _send_batched(self, message: JSONRPCMessage) -> bool:
         """Keep an answer for its batch. False if it is to no request of one."""
@@ -227,9 +242,13 @@ class Wire:
             batch.flush_if_whole()
         self._request_settled()
 
-    def _request_settled(self) -> None:
+    def _is_crowded(self) -> bool:
+        return self._in_flight - len(self._lasting) >= _MOST_IN_FLIGHT
+
+    def _request_settled(self, request_id: int | str | None = None) -> None:
+        self._lasting.discard(request_id)
         self._in_flight -= 1
-        if self._ended and not self._in_flight:
+        if self._arrived or self._paused or (self._ended and not self._in_flight):
             self._nudge()
 
     async def _request_unanswered(self) -> None:
