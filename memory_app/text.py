@@ -9,6 +9,8 @@ Folding gives what `cafe`, `Café` in either normal form and `CAFÉ` have in com
 3. Latin letters that no decomposition splits become their base letters: `đ` is `d`, `ø` is `o`, `æ` is `ae`.
 
 Any text costs time in proportion to its length. The viewer's fold.js does the same.
+
+Standard library only, and no other module of the program: every layer may import this one.
 """
 
 from __future__ import annotations

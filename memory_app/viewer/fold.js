@@ -13,7 +13,7 @@ const CHANGED = new RegExp(`${MARKS}|[${[...LETTERS.keys()].join("")}]`, "gu");
 const ASCII = /^[\0-\x7f]*$/;
 const PIECE = 256;
 
-/** What fold.py gives: texts that fold alike are the same. Sorting a run of marks takes the square of its length, so in pieces. */
+/** What fold in text.py gives: texts that fold alike are the same. Sorting a run of marks takes the square of its length, so in pieces. */
 function fold(text) {
   if (ASCII.test(text)) return text.toLowerCase();
   const whole = text.length <= PIECE ? decomposed(text) : pieces([...text]).map(decomposed).join("");
