@@ -142,9 +142,7 @@ def _holding_all(graph: Graph, words: list[str]) -> dict[int, EntityLine]:
     if graph.repeats or any(SEPARATOR in word for word in words):
         found = _holding(graph, words[0])
         for word in words[1:]:
-            found = {
-                order: line for order, line in found.items() if any(word in fold(text) for text in _texts(line))
-            }
+            found = {order: line for order, line in found.items() if any(word in fold(text) for text in _texts(line))}
         return found
     blocks = graph.entity_lines.blocks
     return {line.order: line for block in blocks for line in block.lines_with_all(words, _folded)}
