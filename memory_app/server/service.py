@@ -37,8 +37,12 @@ _NO_THREAD: Final = (
 class Service:
     """One for a process, made on the loop that it serves. `store` belongs to it from now on."""
 
-    def __init__(self, store: Store, *, read_only: bool = False) -> None:
+    def __init__(
+        self, store: Store, *, read_only: bool = False, text_of: Callable[[GraphError | StoreError], str] = str
+    ) -> None:
+        """`text_of`: what a client is told of an error; it may run in no thread but the loop's."""
         self._store = store
+        self.text_of = text_of
         self._read_only = read_only
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="work")
         self._jobs: set[Future[Any]] = set()
@@ -83,7 +87,7 @@ class Service:
                 await self.room()
                 answer = plan.run(graph)
         except (GraphError, StoreError) as error:
-            answer = Answer(None, str(error), (), is_error=True)
+            answer = Answer(None, self.text_of(error), (), is_error=True)
         return shape(answer)
 
     async def resource(self, shape: Callable[[bytes], _T]) -> _T:

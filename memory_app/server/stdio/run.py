@@ -24,6 +24,7 @@ from memory_app.server.stdio.transport import Wire
 from memory_app.storage.store import Store
 
 _PATIENCE: Final = 30.0  # seconds for what is in flight at the end: a started save, a large answer
+_UNREAD: Final = 64 << 20  # bytes: beyond this no answer is made before the client took some of what it asked for
 _NOT_READING: Final = 2.0  # seconds without the client taking a byte, at the end, after which it is not waited for
 
 
@@ -55,7 +56,8 @@ async def _serve(path: str, report: Notices, read_only: bool) -> bool:
     on_signals(loop, wire.stop)
     server = build_server(service, report)
     if faststart.is_carried():
-        server.middleware.append(Finishing(server, service, wire.output))
+        service.room = lambda: wire.output.room(_UNREAD)
+        server.middleware.append(Finishing(server, service))
         faststart.skip_relay()
     gc.freeze()  # nothing made so far will ever be garbage
     try:
