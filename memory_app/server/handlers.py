@@ -56,7 +56,7 @@ def build_server(
     subscriptions: Subscriptions | None = None,
     offers: Callable[[str], bool] | None = None,
 ) -> Server[Any]:
-    """The server, to be run by a transport. `offers` says which tools its clients have, by default all of the service's."""
+    """The server, to be run by a transport. `offers`: which tools its clients have, by default all of the service's."""
     handlers = _Handlers(service, subscriptions or _OneClient(service), offers or service.offers)
     guidance = Guidance(service)
     server: Server[Any] = Server(

@@ -13,12 +13,12 @@ import logging
 import os
 from typing import Final
 
+from memory_app.server.encoded import Finishing
 from memory_app.server.handlers import build_server
 from memory_app.server.lifetime import on_signals
 from memory_app.server.service import Service
 from memory_app.server.stderr import Notices
 from memory_app.server.stdio import faststart
-from memory_app.server.stdio.encoded import Finishing
 from memory_app.server.stdio.pipes import Output
 from memory_app.server.stdio.transport import Wire
 from memory_app.storage.store import Store

@@ -20,7 +20,7 @@ import anyio
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from mcp_types import ErrorData, JSONRPCError, JSONRPCMessage, JSONRPCRequest, JSONRPCResponse
 
-from memory_app.server.stdio.messages import Lines, Malformed, encode, parse
+from memory_app.server.messages import Lines, Malformed, encode, parse
 from memory_app.server.stdio.pipes import Input, Output, claim, open_output
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ a test compares the two. Protocol checks stay the SDK's own.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel import Server
@@ -16,8 +16,8 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic_core import to_json
 
 from memory_app.server.handlers import RESOURCE_TYPE, RESOURCE_URI, Context, call_tool, read_resource
+from memory_app.server.messages import finished
 from memory_app.server.service import Service
-from memory_app.server.stdio.messages import finished
 from memory_app.text import without_lone_surrogates
 from memory_app.tools.plans import Answer
 

@@ -24,7 +24,7 @@ from memory_app.disk import calls
 LIFETIME_SECONDS: Final = 30 * 24 * 3600
 """Clients begin a session when they start and keep its id until they end; few run for a month."""
 
-_KEY_BYTES: Final = 32
+KEY_BYTES: Final = 32
 _EXPIRY_BYTES, _VERSION_BYTES, _PROCESS_BYTES, _RANDOM_BYTES, _MAC_BYTES = 5, 10, 4, 12, 17
 _SIGNED: Final = _EXPIRY_BYTES + _VERSION_BYTES + _PROCESS_BYTES + _RANDOM_BYTES
 _SIZE: Final = _SIGNED + _MAC_BYTES
@@ -94,7 +94,7 @@ def load_key(path: str) -> bytes:
         return _read_key(path)
     except FileNotFoundError:
         pass
-    key = secrets.token_bytes(_KEY_BYTES)
+    key = secrets.token_bytes(KEY_BYTES)
     temporary = f"{path}.{secrets.token_hex(16)}.tmp"
     fd = calls.create(temporary, 0o600)
     try:
@@ -123,6 +123,6 @@ def _read_key(path: str) -> bytes:
         key = bytes.fromhex(text.decode("ascii", "replace").strip())
     except ValueError:
         key = b""
-    if len(key) != _KEY_BYTES:
+    if len(key) != KEY_BYTES:
         raise OSError(f"{path} holds no key")
     return key

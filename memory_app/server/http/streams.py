@@ -5,17 +5,21 @@ meanwhile is lost, so with a new stream it is told once more if anything has cha
 session of an earlier process is taken for a subscriber: a needless notification costs a look, a missing one a stale
 answer. A newer stream of a session takes the place of the older one, whose end may not have been noticed yet.
 
-Kept are only sessions that subscribed or have a stream. Runs on the event loop's thread; knows the updates, not the SDK.
+Kept are only sessions that subscribed or have a stream. Runs on the event loop's thread; knows the updates, not the
+SDK.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections import OrderedDict
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
-from memory_app.asgi import Answer, Refused
+from memory_app.server.http.asgi import Answer, Refused
+from memory_app.server.http.tokens import Token
 from memory_app.server.updates import Updates
 
 PING_SECONDS: Final = 15.0
@@ -48,19 +52,38 @@ class _Stream:
 
 
 class Streams:
-    """Those of one memory. `uri` is the resource that updates tell of; `most` streams may be open at once."""
+    """Those of one memory. `uri` is the resource that updates tell of; each token may have `most` streams at once."""
 
     def __init__(self, updates: Updates, uri: str, most: int) -> None:
         self._updates = updates
         self._most = most
+        self._open: dict[asyncio.Task[Any], Token | None] = {}
         message = {"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"uri": uri}}
         self._event = b"event: message\r\ndata: %s\r\n\r\n" % json.dumps(message, separators=(",", ":")).encode()
         self._sessions: OrderedDict[str, _Session] = OrderedDict()  # the one that was silent longest first
         self._forgotten: OrderedDict[str, None] = OrderedDict()
-        self._open = 0
 
     def __len__(self) -> int:
-        return self._open
+        return len(self._open)
+
+    @contextlib.contextmanager
+    def place(self, token: Token | None) -> Iterator[None]:
+        """A place for a stream of the current task, of either era. Raises `Refused` where the token has all of its."""
+        if sum(holder == token for holder in self._open.values()) >= self._most:
+            raise Refused(429, "Too many streams are open; close one", {"retry-after": "30"})
+        task = asyncio.current_task()
+        assert task is not None
+        self._open[task] = token
+        try:
+            yield
+        finally:
+            del self._open[task]
+
+    def revoke(self, holds: Callable[[Token], bool]) -> None:
+        """End the streams of tokens that are no longer good."""
+        for task, token in list(self._open.items()):
+            if token is not None and not holds(token):
+                task.cancel()
 
     @property
     def kept(self) -> int:
@@ -82,15 +105,12 @@ class Streams:
             self._drop_unused(session)
 
     async def serve(self, answer: Answer, session: str, *, is_ours: bool) -> None:
-        """Hold a stream open until the client, the session or the server ends. Raises `Refused`."""
+        """Hold a stream open until the client, the session or the server ends."""
         revived = session not in self._sessions and (not is_ours or session in self._forgotten)
-        if self._open >= self._most and not (session in self._sessions and self._sessions[session].stream):
-            raise Refused(503, "Too many streams are open; try again later", {"retry-after": "30"})
         kept = self._keep(session)
         if kept.stream is not None:
             kept.stream.ended.set()
         stream = kept.stream = _Stream(answer)
-        self._open += 1
         try:
             if revived and await self.subscribe(session):
                 kept.changes -= 1  # something may have changed since
@@ -100,7 +120,6 @@ class Streams:
             await self._hold(stream)
             await answer.end()
         finally:
-            self._open -= 1
             if kept.stream is stream:
                 kept.stream = None
                 self._drop_unused(session)
@@ -145,7 +164,8 @@ class Streams:
         kept = self._sessions.setdefault(session, _Session())
         self._sessions.move_to_end(session)
         if len(self._sessions) > _MOST_KEPT:
-            silent = next((one for one, other in self._sessions.items() if other.stream is None and other is not kept), None)
+            unused = (one for one, other in self._sessions.items() if other.stream is None and other is not kept)
+            silent = next(unused, None)
             if silent is not None:
                 self.end(silent)
                 self._forgotten[silent] = None
