@@ -222,6 +222,10 @@ class Answer:
         await self.end()
 
     async def pieces(self, chunks: Sequence[bytes]) -> None:
+        """Further parts of the body; small ones go out as one."""
+        if sum(map(len, chunks)) <= PIECE:
+            await self.send(b"".join(chunks))
+            return
         for chunk in chunks:
             if len(chunk) <= PIECE:
                 await self.send(chunk)

@@ -343,8 +343,8 @@ class _Reply:
 
     async def _event(self, chunks: Sequence[bytes]) -> None:
         await self._begin()
-        head, *rest = chunks
-        await self._answer.pieces([b"event: message\r\ndata: " + head, *rest, b"\r\n"])
+        *most, last = chunks  # one line, with its end
+        await self._answer.pieces([b"event: message\r\ndata: ", *most, last[:-1], b"\r\n\r\n"])
 
     def _ping(self) -> None:
         self._pinging = asyncio.get_running_loop().create_task(self._send_ping())

@@ -179,4 +179,4 @@ def test_sessions_that_nobody_uses_have_a_bound(tmp_path: Path) -> None:
 
     with serving(tmp_path) as server:
         asyncio.run(work(server))
-        assert len(server.stderr.splitlines()) == 2, server.stderr
+        assert len(server.said) == 2, server.stderr
