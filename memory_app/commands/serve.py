@@ -165,9 +165,10 @@ def _memories(asked: argparse.Namespace, report: Notices) -> dict[str, str]:
             )
         location = located(argparse.Namespace(file=found[2], profile=None), writes=not asked.read_only)
         paths[found[1]] = location.path
-        report(f"memory file of {found[1]}: {shown(location.path)}")
     if len({os.path.realpath(path) for path in paths.values()}) < len(paths):
         raise UsageError("Two of the memories are one file. Give each a file of its own.")
+    for name, path in paths.items():
+        report(f"memory file of {name}: {shown(path)}")
     return paths
 
 

@@ -93,7 +93,7 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        request_id = scope["state"]["request_id"] = secrets.token_hex(8)
+        request_id = scope["state"].setdefault("request_id", secrets.token_hex(8))
         answer = Answer(receive, send, request_id)
         began = time.monotonic()
         client = self._client(scope, headers := Headers(scope["headers"]))
@@ -107,7 +107,7 @@ class Guard:
             await answer.refuse(Refused(500, "Internal error", {"connection": "close"}, code=_INTERNAL_ERROR))
         finally:
             if self._log is not None:
-                status = answer.status or scope["state"].get("status", 499)  # 499, as others log it: the client left
+                status = scope["state"].get("status") or answer.status or 499  # as others log it: the client left
                 method = scope["method"][:_LONGEST_METHOD]
                 took = (time.monotonic() - began) * 1000
                 whose = f" {client}" if self._access.proxies else ""

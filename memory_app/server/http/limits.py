@@ -90,8 +90,11 @@ class Connection(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """In the form that all our errors have, with an id, and told in the log."""
-        state = self.scope["state"] if self.cycle is not None and not self.cycle.response_complete else {}
-        request_id = state.get("request_id") or secrets.token_hex(8)
+        begun = self.cycle is not None and not self.cycle.response_complete
+        request_id = secrets.token_hex(8)
+        if begun:  # the application tells it
+            request_id = self.scope["state"].setdefault("request_id", request_id)
+            self.scope["state"]["status"] = 400
         error = {"code": -32600, "message": "This is no HTTP request", "data": {"requestId": request_id}}
         body = json.dumps({"jsonrpc": "2.0", "id": None, "error": error}, separators=(",", ":")).encode()
         headers = [
@@ -106,9 +109,7 @@ class Connection(H11Protocol):
                 self.transport.write(self.conn.send(event) or b"")
         self.transport.close()
         log = cast(Config, self.config).log
-        if state:
-            state["status"] = 400  # the application tells it
-        elif log is not None:
+        if log is not None and not begun:
             log(f"{request_id} - 400")
 
     def data_received(self, data: bytes) -> None:

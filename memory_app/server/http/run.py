@@ -113,6 +113,7 @@ async def _watch_tokens(tokens: Tokens, memories: Mapping[str, Served], report: 
     tokens.report = report
     while True:
         await asyncio.sleep(_TOKENS_SECONDS)
+        tokens.refresh()
         for memory in memories.values():
             memory.streams.revoke(tokens.holds)
 

@@ -81,7 +81,7 @@ class Tokens:
 
     def match(self, header: str) -> Token | None:
         """The token that an Authorization header carries; takes as long for a wrong one as for a right one."""
-        self._refresh()
+        self.refresh()
         scheme, _, given = header.partition(" ")
         digest = _digest(given.strip())
         found: Token | None = None
@@ -94,10 +94,11 @@ class Tokens:
 
     def holds(self, token: Token) -> bool:
         """Whether this token is still good."""
-        self._refresh()
+        self.refresh()
         return token in self._tokens and not token.is_expired()
 
-    def _refresh(self) -> None:
+    def refresh(self) -> None:
+        """Read the file again if it has changed. Costs a stat, once a second at most."""
         if self._path is None or self._clock() < self._look_at:
             return
         self._look_at = self._clock() + _LOOK_SECONDS
@@ -180,6 +181,8 @@ def make(name: str, *, may_write: bool, memories: Sequence[str] = (), expires: s
     if expires is not None and _day(expires) is None:
         raise UsageError(f"--expires {expires}: give the last day on which it is good, as in 2027-12-31.")
     text = new_token()
+    if name == SINGLE:
+        raise UsageError(f"{SINGLE} is the name of a token without one. Give another name.")
     return Token(name, may_write, _digest(text), tuple(memories) or None, expires), text
 
 

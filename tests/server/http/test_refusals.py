@@ -133,7 +133,8 @@ def test_two_origins_are_none(plain: Serving) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "//mcp", "/mcp//", "/mcp/../mcp", "/..", "/mcp%2f..%2f", "/%6dcp", "/MCP", "/health/", "/%00", "*", "/x/mcp"]
+    "path",
+    ["/", "//mcp", "/mcp//", "/mcp/../mcp", "/..", "/mcp%2f..%2f", "/%6dcp", "/MCP", "/health/", "/%00", "*", "/x/mcp"],
 )
 def test_a_path_counts_as_it_is_written_and_there_are_no_others(plain: Serving, path: str) -> None:
     refused(ask(plain.port, "POST", path, body=b"{}"), 404)
