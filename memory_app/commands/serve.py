@@ -11,7 +11,7 @@ import os
 import re
 import secrets
 import sys
-from typing import Final
+from typing import Any, Final
 
 from memory_app.commands.memory import located
 from memory_app.commands.screen.terminal import output
@@ -45,7 +45,7 @@ _FIRST_OF_PEOPLE: Final = 500
 
 
 def register(parser: argparse.ArgumentParser) -> None:
-    several = {"action": "append", "default": []}
+    several: dict[str, Any] = {"action": "append", "default": []}
     parser.add_argument(
         "--http", metavar="[HOST:]PORT", help="serve over HTTP at this address, at unix:PATH, or at systemd's socket"
     )

@@ -75,7 +75,7 @@ class Connection(H11Protocol):
                 return True
         return False
 
-    def eof_received(self) -> bool:
+    def eof_received(self) -> bool:  # type: ignore[override]  # asyncio takes a bool
         """A client that has sent a whole request and no more (`nc -N`) still gets its answer."""
         cycle = self.cycle
         if cycle is None or cycle.response_complete or cycle.more_body or self.scope["state"].get("is_stream"):

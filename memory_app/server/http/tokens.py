@@ -192,7 +192,7 @@ def _read_line(line: str, number: int, path: str) -> Token:
         value: Any = json.loads(line)
         name, scope, digest = value["name"], value["scope"], value["sha256"]
         memories, expires = value.get("memories"), value.get("expires")
-        good = NAME.fullmatch(name) and scope in SCOPES and _DIGEST.fullmatch(digest)
+        good = bool(NAME.fullmatch(name) and scope in SCOPES and _DIGEST.fullmatch(digest))
         good = good and (memories is None or all(isinstance(memory, str) for memory in memories))
         good = good and (expires is None or _day(expires) is not None)
     except (ValueError, KeyError, TypeError, AttributeError):

@@ -216,11 +216,11 @@ class Transport:
         if _SESSION in request.headers:
             session, _ = self._session(request)
             wanted = (message.params or {}).get("requestId")
-            if message.method == "notifications/cancelled" and type(wanted) in (int, str):
-                task, stopped = self._running.pop((session, wanted), (None, [False]))
-                if task is not None:
-                    stopped[0] = True
-                    task.cancel()
+            if message.method == "notifications/cancelled" and isinstance(wanted, (int, str)):
+                running = self._running.pop((session, wanted), None)
+                if running is not None:
+                    running[1][0] = True
+                    running[0].cancel()
 
     # -- 2026 --------------------------------------------------------------------------------------------------------
 
@@ -389,8 +389,10 @@ def _accepts(request: Request, wanted: str) -> bool:
 
 
 def _error(request_id: str | int, error: t.ErrorData) -> t.JSONRPCError:
-    said = {"code": error.code, "message": error.message} | ({} if error.data is None else {"data": error.data})
-    return t.JSONRPCError(jsonrpc="2.0", id=request_id, error=t.ErrorData(**said))
+    said = t.ErrorData(code=error.code, message=error.message)
+    if error.data is not None:
+        said.data = error.data
+    return t.JSONRPCError(jsonrpc="2.0", id=request_id, error=said)
 
 
 def _rejected(rejection: InboundLadderRejection, request_id: str | int | None) -> Refused:
