@@ -22,6 +22,7 @@ from memory_app.location.expansion import data_folder
 from memory_app.server import start
 from memory_app.server.http import hosts, sessions, tokens
 from memory_app.server.http.access import Access, access, keep_token, parse_prefix
+from memory_app.server.lifetime import end_at_once_on_signals
 from memory_app.server.stderr import Notices
 from memory_app.text import shown
 
@@ -111,7 +112,7 @@ def _make_token(path: str | None) -> int:
 
 def _serve_http(asked: argparse.Namespace) -> int:
     granted = _granted(asked)
-    start.end_at_once_on_signals()
+    end_at_once_on_signals()
     report = Notices(sys.maxsize if asked.access_log else _LOGGED)
     paths = _memories(asked, report)
     if granted.tokens is None and not granted.address.is_unix and (others := _other_users()):

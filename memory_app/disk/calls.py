@@ -87,6 +87,11 @@ def lstat(path: str) -> os.stat_result:
     return os.lstat(path)
 
 
+def may_write(path: str, mode: int) -> bool:
+    """Whether a file of this mode may be written: a mode without any right to write counts for root as well."""
+    return bool(mode & 0o222) and os.access(path, os.W_OK)
+
+
 def open_regular(path: str, *, follow: bool = True) -> int:
     """Open a regular file for reading; anything else (FIFO, socket, device, folder) is refused without waiting for it.
 
@@ -223,6 +228,11 @@ def touch(fd: int) -> None:
 
 def touch_at(path: str) -> None:
     _patiently(lambda: os.utime(path))
+
+
+def set_time(path: str, seconds: int) -> None:
+    """Set a file's times to a whole second of the epoch."""
+    _patiently(lambda: os.utime(path, (seconds, seconds)))
 
 
 def close(fd: int) -> None:

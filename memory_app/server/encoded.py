@@ -7,7 +7,7 @@ a test compares the two. Protocol checks stay the SDK's own.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel import Server
@@ -20,6 +20,9 @@ from memory_app.server.messages import finished
 from memory_app.server.service import Service
 from memory_app.text import without_lone_surrogates
 from memory_app.tools.plans import Answer
+
+MOST_UNREAD: Final = 64 << 20
+"""Bytes that a client may leave unread: beyond this no answer is made before it took some of what it asked for."""
 
 
 class Finishing:

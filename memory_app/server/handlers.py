@@ -34,6 +34,7 @@ TITLE: Final = "Memory"
 RESOURCE_URI: Final = "memory://knowledge-graph"
 RESOURCE_TYPE: Final = "application/json"
 
+_MOST_LISTENING: Final = 1024  # as many as the SDK's own listen handler takes
 _TOO_MANY: Final = "Subscription limit reached"
 _NOT_FOUND_2025: Final = -32002  # the code for an unknown resource up to 2025-11-25, retired by 2026-07-28
 
@@ -141,6 +142,7 @@ class _Handlers:
         self._service = service
         self._subscriptions = subscriptions
         self._offers = offers
+        self._listening = 0
 
     async def list_tools(self, ctx: Context, params: object) -> t.ListToolsResult:
         return t.ListToolsResult(
@@ -195,6 +197,9 @@ class _Handlers:
         Acknowledged is what will be delivered; the SDK's own handler would promise changes of lists, too.
         """
         updates, key, acknowledged = self._service.updates, object(), asyncio.Event()
+        if self._listening >= _MOST_LISTENING:
+            raise MCPError(t.INTERNAL_ERROR, _TOO_MANY)
+        self._listening += 1  # before the first wait: many may arrive at once
         meta: Any = {SUBSCRIPTION_ID_META_KEY: ctx.request_id}
         ours = RESOURCE_URI in (params.notifications.resource_subscriptions or ())
 
@@ -216,8 +221,17 @@ class _Handlers:
             acknowledged.set()
             await updates.closed.wait()
         finally:
+            self._listening -= 1
             updates.unsubscribe(key)
         return t.SubscriptionsListenResult(_meta=meta)
+
+
+def _failure(kind: str, tool: object) -> str:
+    """What a model is told of an error that is ours, or the machine's."""
+    what = "there is not enough memory" if kind == MemoryError.__name__ else kind
+    if tool in plans.READS:
+        return f"The memory server failed ({what}). Nothing was changed. Ask for less, or try again."
+    return f"The memory server failed ({what}). Read before you try again: the change may have been stored."
 
 
 def _parts(answer: Answer) -> tuple[list[str], Any, bool]:
@@ -245,7 +259,7 @@ class _Edge:
             self._report(f"{ctx.method} failed: {kind} at {place.name}, line {place.lineno}")
             if ctx.method != "tools/call":
                 raise MCPError(t.INTERNAL_ERROR, f"Internal error ({kind})") from None
-            text = f"The memory server failed ({kind}). Read before you try again: the change may have been stored."
+            text = _failure(kind, (ctx.params or {}).get("name"))
             result: dict[str, Any] = {"content": [{"type": "text", "text": text}], "isError": True}
             if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
                 result["resultType"] = "complete"

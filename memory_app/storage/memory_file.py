@@ -26,7 +26,7 @@ import time
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from memory_app.disk import calls
+from memory_app.disk import calls, copies, whole
 from memory_app.disk.calls import Signature
 from memory_app.disk.folders import make_folders
 from memory_app.errors import StoreError
@@ -37,8 +37,6 @@ from memory_app.storage.temporaries import SideFiles
 
 # Bytes of a memory file: a graph needs several times as much, and the largest that make sense are hundredths of this.
 LARGEST_FILE: Final = 2 << 30
-# How often a file that changes while it is read is read again before that is told; each time costs one whole read.
-_READ_TRIES: Final = 20
 
 _NO_RIGHT: Final = (
     "Give this user the right to read it and to write to its folder, or choose another with MEMORY_FILE_PATH."
@@ -77,6 +75,7 @@ class MemoryFile:
 
     def __init__(self, path: str, now: Callable[[], float] = time.time) -> None:
         self.path = path
+        self._now = now
         self._beside = SideFiles(path, now)
         self._saved_in = ""  # the folder of the last save
 
@@ -91,37 +90,26 @@ class MemoryFile:
 
     def read(self, before: Snapshot | None) -> Snapshot:
         """The file as it is now; lines that `before` holds are not parsed again. StoreError if it is no memory."""
-        for _ in range(_READ_TRIES):
-            try:
-                fd = calls.open_regular(self.path)
-            except (FileNotFoundError, NotADirectoryError):
-                return Snapshot(Graph.empty() if before is None or before.signature else before.graph, None)
-            except OSError as error:
-                raise self._failure("could not be read; nothing was changed", error) from error
-            keep = False
-            try:
-                signature = calls.signature(fd)
-                if signature.size > LARGEST_FILE:
-                    raise StoreError(
-                        f"{self.path} is larger than {LARGEST_FILE >> 30} GiB; nothing was changed. "
-                        "Choose another memory file."
-                    )
-                data = calls.read_all(fd)
-                if calls.signature(fd) != signature:
-                    continue
-                snapshot = self._parsed(data, signature, before)
-                if not calls.WINDOWS:
-                    snapshot, keep = snapshot._replace(held=fd), True
-                return snapshot
-            except OSError as error:
-                raise self._failure("could not be read; nothing was changed", error) from error
-            finally:
-                if not keep:
-                    calls.close_if_possible(fd)
-        raise StoreError(
-            f"{self.path} keeps changing while it is read; nothing was changed. "
-            "Stop the program that writes it, then try again."
-        )
+        try:
+            data, signature, fd = whole.open_whole(self.path, check=self._expect_readable)
+        except (FileNotFoundError, NotADirectoryError):
+            return Snapshot(Graph.empty() if before is None or before.signature else before.graph, None)
+        except whole.KeepsChanging as error:
+            raise StoreError(
+                f"{self.path} keeps changing while it is read; nothing was changed. "
+                "Stop the program that writes it, then try again."
+            ) from error
+        except OSError as error:
+            raise self._failure("could not be read; nothing was changed", error) from error
+        keep = False
+        try:
+            snapshot = self._parsed(data, signature, before)
+            if not calls.WINDOWS:
+                snapshot, keep = snapshot._replace(held=fd), True
+            return snapshot
+        finally:
+            if not keep:
+                calls.close_if_possible(fd)
 
     def save(self, old: Snapshot, graph: Graph, lock_held: Callable[[], bool]) -> Snapshot | None:
         """Replace the file of `old` by one that holds `graph`, the caller having the lock. None if the lock was lost or
@@ -134,17 +122,20 @@ class MemoryFile:
         wanted = self._permission(target)
         if old.original is not None:
             try:
-                self._beside.back_up(target, old.original, wanted)
+                copies.back_up(
+                    copies.backups_of(target),
+                    old.original,
+                    wanted,
+                    self._now,
+                    once=True,
+                    discard=lambda path: self._beside.discard(-1, path),
+                )
             except OSError as error:
                 raise self._failure("could not be backed up; nothing was changed", error) from error
-        temporary = self._beside.temporary(target)
+        temporary = whole.temporary(target)
         fd = -1
         try:
-            fd = calls.create(temporary, 0o600)
-            if wanted is not None:
-                calls.set_owner_and_mode(fd, wanted)
-            calls.write_all(fd, graph.chunks())
-            calls.sync(fd)
+            fd = whole.write_temporary(temporary, graph.chunks(), wanted)
             written = calls.signature(fd)
             if calls.WINDOWS:
                 closing, fd = fd, -1
@@ -182,6 +173,12 @@ class MemoryFile:
             except OSError as error:
                 raise self._failure("could not be saved; nothing was changed: no folder was made", error) from error
 
+    def _expect_readable(self, signature: Signature) -> None:
+        if signature.size > LARGEST_FILE:
+            raise StoreError(
+                f"{self.path} is larger than {LARGEST_FILE >> 30} GiB; nothing was changed. Choose another memory file."
+            )
+
     def _parsed(self, data: bytes, signature: Signature, before: Snapshot | None) -> Snapshot:
         if before is not None and before.original == data:
             return before._replace(signature=signature, held=None)
@@ -217,7 +214,7 @@ class MemoryFile:
             raise self._failure("could not be saved; nothing was changed", error) from error
         if not stat.S_ISREG(status.st_mode):
             raise StoreError(f"{self.path} is not a regular file. Choose another one with MEMORY_FILE_PATH.")
-        if not status.st_mode & 0o222 or not os.access(target, os.W_OK):
+        if not calls.may_write(target, status.st_mode):
             if not os.path.lexists(target):
                 return None  # removed since: the last check sees that
             raise StoreError(

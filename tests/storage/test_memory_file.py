@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from memory_app.disk import calls
+from memory_app.disk import calls, whole
+from memory_app.disk.whole import TEMPORARY
 from memory_app.errors import StoreError
 from memory_app.graph.changes import NewEntity, create_entities
 from memory_app.storage import memory_file
 from memory_app.storage.memory_file import MemoryFile, Snapshot
-from memory_app.storage.temporaries import TEMPORARY
 from tests.gating import GatedOs, on, reading
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="modes, owners and links of POSIX")
@@ -99,7 +99,7 @@ def test_a_file_that_never_stops_changing_is_given_up_and_named(
     memory: Path, gated: GatedOs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory.write_text(ANN)
-    monkeypatch.setattr(memory_file, "_READ_TRIES", 3)
+    monkeypatch.setattr(whole, "READ_TRIES", 3)
     moments = itertools.count(1)
     gated.before("read", lambda: os.utime(memory, (1, next(moments))), always=True)
     assert f"{memory} keeps changing" in refusal(lambda: MemoryFile(str(memory)).read(None))

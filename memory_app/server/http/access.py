@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from memory_app.disk import calls
+from memory_app.disk import whole
 from memory_app.errors import UsageError
 from memory_app.location.environment import HTTP_TOKEN
 from memory_app.server.http import hosts, tokens
@@ -129,12 +129,7 @@ def parse_prefix(text: str) -> str:
 def keep_token(path: str, token: str) -> None:
     """Write a new token file, readable by this user alone. UsageError if there is one already, or none can be made."""
     try:
-        fd = calls.create(path, 0o600)
-        try:
-            calls.write_all(fd, (f"{token}\n".encode(),))
-            calls.sync(fd)
-        finally:
-            calls.close(fd)
+        whole.write_new(path, (f"{token}\n".encode(),))
     except FileExistsError:
         raise UsageError(f"{path} exists already. Remove it first if its token is to be replaced.") from None
     except OSError as error:

@@ -11,14 +11,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import logging
-import os
 import socket
 from collections.abc import Iterator, Mapping
 from typing import Final
 
 import uvicorn
 
+from memory_app.server import lifetime
 from memory_app.server.http import sockets
 from memory_app.server.http.access import Access, expect_token
 from memory_app.server.http.asgi import Bodies
@@ -29,12 +28,11 @@ from memory_app.server.http.metrics import Metrics
 from memory_app.server.http.served import Served
 from memory_app.server.http.sessions import Sessions
 from memory_app.server.http.tokens import Tokens
-from memory_app.server.lifetime import on_signals
 from memory_app.server.stderr import Notices
 
 _LARGEST_HEAD: Final = 32 << 10  # bytes of a request's head
-_STOP_SECONDS: Final = 4  # for what is in flight at the end; the store has bounds of its own
 _TOKENS_SECONDS: Final = 1.0  # after which a revoked token's streams end
+_LOGGERS: Final = ("mcp", "uvicorn", "asyncio")
 
 
 def run(paths: Mapping[str, str], report: Notices, access: Access, key: bytes) -> int:
@@ -42,20 +40,15 @@ def run(paths: Mapping[str, str], report: Notices, access: Access, key: bytes) -
 
     `paths`: each memory's file by its name, "" for the one at /mcp. `key` signs the ids of sessions.
     """
-    for name in ("mcp", "uvicorn", "asyncio"):
-        logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # they would print texts of clients, and tracebacks
-    with sockets.listening(access.address) as (address, listening):
-        access = access._replace(address=address)
-        expect_token(access)
+    with sockets.listening(access.address) as (address, listening), contextlib.closing(Audit(access.audit)) as audit:
+        granted = access._replace(address=address)
+        expect_token(granted)
         for name in paths:
             path = f"{access.prefix}{'/' + name if name else ''}{MCP}"
             at = f"{address.url} at {path}" if address.is_unix else f"{address.url}{path}"
             report(f"serving at {at}" + (", read only" if access.read_only else ""))
-        with contextlib.closing(Audit(access.audit)) as audit:
-            clean = asyncio.run(_serve(paths, report, access, Sessions(key), audit, listening))
-    if not clean:
-        os._exit(0)  # a thread hangs in the file system; the interpreter would wait for it for ever
-    return 0
+        sessions = Sessions(key)
+        return lifetime.run(lambda: _serve(paths, report, granted, sessions, audit, listening), report, _LOGGERS)
 
 
 async def _serve(
@@ -85,7 +78,7 @@ async def _serve(
             proxy_headers=False,
             h11_max_incomplete_event_size=_LARGEST_HEAD,
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
-            timeout_graceful_shutdown=_STOP_SECONDS,
+            timeout_graceful_shutdown=lifetime.HTTP_DRAIN_SECONDS,
         )
     )
 
@@ -95,16 +88,16 @@ async def _serve(
         guard.stop()
         server.should_exit = True
 
-    on_signals(loop, end)
     watching = loop.create_task(_watch_tokens(access.tokens, memories, report)) if access.tokens is not None else None
-    gc.freeze()
+    gc.freeze()  # nothing made so far will ever be garbage
     sockets.tell_ready()
-    try:
-        await server.serve(sockets=[listening])
-    finally:
-        if watching is not None:
-            watching.cancel()
-        clean = all(await asyncio.gather(*(memory.close() for memory in memories.values())))
+    with lifetime.stopping_on_signals(loop, end):
+        try:
+            await server.serve(sockets=[listening])
+        finally:
+            if watching is not None:
+                watching.cancel()
+            clean = all(await asyncio.gather(*(memory.close() for memory in memories.values())))
     return clean
 
 

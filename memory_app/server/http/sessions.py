@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from memory_app.disk import calls
+from memory_app.disk import calls, whole
 
 LIFETIME_SECONDS: Final = 30 * 24 * 3600
 """Clients begin a session when they start and keep its id until they end; few run for a month."""
@@ -81,8 +81,8 @@ class Sessions:
             del self._ended[next(iter(self._ended))]
 
     def _mac(self, signed: bytes, holder: str, memory: str) -> bytes:
-        whole = b"\0".join((signed, holder.encode(), memory.encode()))
-        return hmac.new(self._key, whole, hashlib.sha256).digest()[:_MAC_BYTES]
+        parts = b"\0".join((signed, holder.encode(), memory.encode()))
+        return hmac.new(self._key, parts, hashlib.sha256).digest()[:_MAC_BYTES]
 
 
 def load_key(path: str) -> bytes:
@@ -95,19 +95,10 @@ def load_key(path: str) -> bytes:
     except FileNotFoundError:
         pass
     key = secrets.token_bytes(KEY_BYTES)
-    temporary = f"{path}.{secrets.token_hex(16)}.tmp"
-    fd = calls.create(temporary, 0o600)
     try:
-        try:
-            calls.write_all(fd, (key.hex().encode() + b"\n",))
-            calls.sync(fd)
-        finally:
-            calls.close(fd)
-        calls.link(temporary, path)  # whole, or not at all, and never over another one
+        whole.write_new(path, (key.hex().encode() + b"\n",))
     except FileExistsError:
         return _read_key(path)
-    finally:
-        calls.remove_if_possible(temporary)
     return key
 
 

@@ -26,7 +26,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
-from memory_app.disk import calls
+from memory_app.disk import calls, whole
 from memory_app.errors import UsageError
 
 SHORTEST: Final = 16
@@ -156,20 +156,8 @@ def read_file(path: str) -> tuple[Token, ...]:
 def write_file(path: str, tokens: Sequence[Token]) -> None:
     """Replace the file, readable by this user alone, whole or not at all. UsageError if that fails."""
     lines = "".join(json.dumps(_as_line(token), separators=(",", ":")) + "\n" for token in tokens)
-    temporary = f"{path}.{secrets.token_hex(16)}.tmp"
     try:
-        fd = calls.create(temporary, 0o600)
-        try:
-            try:
-                calls.write_all(fd, (lines.encode(),))
-                calls.sync(fd)
-            finally:
-                calls.close(fd)
-            calls.replace(temporary, path)
-        except BaseException:
-            calls.remove_if_possible(temporary)
-            raise
-        calls.sync_folder(os.path.dirname(os.path.abspath(path)))
+        whole.write_over(path, (lines.encode(),))
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}.") from None
 

@@ -93,11 +93,9 @@ async def _stall(server: Serving, clients: list[Kept]) -> None:
         took.append(time.monotonic() - began)
     done.set()
     await beside
-    print(
-        f"  read_graph {sorted(took)[_GRAPHS // 2]:.2f} s; a small call beside it waits {max(waits) * 1000:.0f} ms at most; "
-        f"{resident(server)} MiB",
-        flush=True,
-    )
+    middle, worst = sorted(took)[_GRAPHS // 2], max(waits) * 1000
+    print(f"  read_graph {middle:.2f} s; beside it small calls wait {worst:.0f} ms at most", end="")
+    print(f"; {resident(server)} MiB", flush=True)
 
 
 def resident(server: Serving) -> int:
