@@ -42,7 +42,7 @@ _WHOLE: Final = frozenset({"read_graph"})
 """Tools whose answer is the whole graph: made one at a time, and never in the way of a search."""
 
 _QUICK_SECONDS: Final = 0.003
-"""A search that takes less is made on the loop: with 200 restless clients a thread makes it wait three times as long."""
+"""A search that takes less is made on the loop; a hop to a thread makes it wait three times longer under load."""
 
 _NO_ANSWER: Final = "The file system of the memory file does not answer. Try again later."
 _STOPPING: Final = "The memory server is stopping and could not get the lock. Nothing was stored."
