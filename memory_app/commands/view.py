@@ -46,7 +46,9 @@ def run(asked: argparse.Namespace) -> int:
     if same_file(target, path):
         raise UsageError("--output is the memory file itself. Name another file.")
     with opened(path) as store:
-        page = viewer.page(plans.graph_json(store.graph()).decode(), os.path.basename(path))
+        graph = plans.graph_json(store.graph()).decode()
+    source = viewer.Source(os.path.basename(path), path, time.strftime("%Y-%m-%d %H:%M"))
+    page = viewer.page(graph, source)
     written_new(target, [page.encode()], force=asked.force)
     output().line(safe(os.path.abspath(target)))
     if not asked.no_open and not _open(target):

@@ -1,25 +1,39 @@
 /* What the page knows at a moment, and who is told when it changes. */
 
-const data = readData();
+const about = readJson("about") ?? {};
+const data = readJson("data");
 const model = new Model(data ?? {});
 const search = new Search(model.nodes);
-const state = { chosen: -1, matches: null, view: "graph" };
+const state = { chosen: -1, matches: null, view: "graph", rows: "entities", steps: 1, pathFrom: -1, path: null, type: null };
 const live = byId("live");
 
 const graph = model.nodes.length === 0 ? null : new Graph(byId("graph"), model, makeLayout(), { choose, open, status: showStatus });
-const table = new Table(byId("table-view"), model, { choose, open });
-const legend = new Legend(byId("legend"), model, { change: filter });
-const panel = new Panel(byId("panel"), model, { choose: (id) => choose(id, { move: true, open: true }), close: letGo, focus: refocus, expand });
+const tables = {
+  entities: new Table(
+    byId("table-view"),
+    { id: "table", label: "Entities", columns: ENTITY_COLUMNS, items: model.nodes, idOf: (node) => node.id, start: { key: "relations", way: -1 } },
+    { choose, open },
+  ),
+  relations: new Table(
+    byId("table-view"),
+    { id: "relations", label: "Relations", columns: relationColumns(model.nodes), items: model.relations, idOf: (one) => one.from, start: { key: "kind", way: 1 } },
+    { choose, open },
+  ),
+};
+const legend = new Legend(byId("legends"), "Types", "types", model.types, true, { change: filter });
+const relationLegend = new Legend(byId("legends"), "Relations", "relation-types", model.relationTypes, false, { change: filter });
+const panel = new Panel(byId("panel"), model, { choose: (id) => choose(id, { move: true, open: true }), close: letGo, focus: refocus, expand, steps: lookAround, path: startPath }, null);
 const searchBox = new SearchBox(model, search, {
   query: setMatches,
   choose: (id) => choose(id, { move: true, open: true }),
-  list: () => state.view === "graph",
-  leave: () => (state.view === "graph" ? byId("graph") : table.grid).focus(),
+  chooseType,
+  list: () => state.view === "graph" || state.pathFrom >= 0,
+  leave: () => (state.view === "graph" ? byId("graph") : tables[state.rows].grid).focus(),
 });
 
-function readData() {
+function readJson(id) {
   try {
-    const data = JSON.parse(byId("data").textContent);
+    const data = JSON.parse(byId(id).textContent);
     if (data !== null && typeof data === "object") return data;
   } catch {
     // told when the page has started
@@ -33,22 +47,44 @@ function makeLayout() {
 
 /** Choose an entity, -1 for none. `move`: bring it to the middle; `open`: go to its details; `replace`: no step back. */
 function choose(id, { move = false, open: goThere = false, replace = false } = {}) {
+  const from = state.pathFrom;
+  endPath();
+  if (from >= 0 && id >= 0 && id !== from) {
+    showPath(from, id);
+    return;
+  }
   if (id !== state.chosen) {
     state.chosen = id;
-    const place = id < 0 ? "#" : `#${id}`;
+    state.steps = 1;
+    const place = id < 0 ? "#" : placeOf(model.nodes[id].name);
     if (replace) location.replace(place);
     else location.hash = place;
   }
+  Object.assign(state, { path: null, type: null });
   if (id < 0) panel.hide();
   else legend.turnOn(model.nodes[id].type); // what one goes to is not left invisible
   graph?.choose(id);
-  table.choose(id);
+  if (state.steps === 1) graph?.follow(null);
+  for (const table of Object.values(tables)) table.choose(id);
   if (id < 0) return;
-  panel.show(id, graph.whole ? -1 : graph.hiddenNeighbours(id));
+  showPanel();
   graph.reveal(id, move);
   const node = model.nodes[id];
   live.textContent = `${shownText(node.name)}, ${shownText(node.type.name)}, ${count(node.relations.length, "relation", "relations")}, ${count(node.observations.length, "observation", "observations")}`;
   if (goThere) panel.focus();
+}
+
+/** Where an entity is found in this page, also when it is made anew. */
+function placeOf(name) {
+  return name === "" ? "#/" : `#${encodeURIComponent(name)}`;
+}
+
+/** Fill the details with what is chosen. */
+function showPanel() {
+  panel.words = searchBox.words;
+  if (state.path !== null) panel.showPath(...state.path);
+  else if (state.type !== null) panel.showType(state.type);
+  else if (state.chosen >= 0) panel.show(state.chosen, graph.whole ? -1 : graph.hiddenNeighbours(state.chosen), state.steps);
 }
 
 function open(id) {
@@ -58,7 +94,8 @@ function open(id) {
 function letGo() {
   const hadFocus = byId("panel").contains(document.activeElement);
   choose(-1);
-  if (hadFocus) (state.view === "graph" ? byId("graph") : table.grid).focus();
+  panel.hide();
+  if (hadFocus) (state.view === "graph" ? byId("graph") : tables[state.rows].grid).focus();
 }
 
 function refocus(id) {
@@ -73,24 +110,99 @@ function expand(id) {
   choose(id, { move: true, open: true });
 }
 
+/** Light what is at most so many steps away from an entity. */
+function lookAround(id, steps) {
+  state.steps = steps;
+  setView("graph");
+  graph.follow(steps === 1 ? null : trailOf(model.within(id, steps, MOST_AROUND)));
+  if (steps > 1) graph.fitTo([...graph.scene.trail.nodes]);
+  showPanel();
+  panel.place.querySelector(`.steps [aria-pressed="true"]`)?.focus();
+  if (steps > 1) live.textContent = `${count(graph.scene.trail.nodes.size - 1, "entity", "entities")} up to ${count(steps, "step", "steps")} away`;
+}
+
+/** Some nodes, and the links between them or those that `wanted` takes. */
+function trailOf(ids, wanted = () => true) {
+  const nodes = new Set(ids);
+  const links = new Set();
+  for (const id of ids) for (const link of model.nodes[id].links) if (nodes.has(link.from) && nodes.has(link.to) && wanted(link)) links.add(link);
+  return { nodes, links };
+}
+
+/** Have the person choose where a way from this entity is to lead. */
+function startPath(id) {
+  state.pathFrom = id;
+  searchBox.clear();
+  searchBox.input.placeholder = `Way from ${shownText(model.nodes[id].name)} to …`;
+  searchBox.input.focus();
+  live.textContent = "Choose where the way is to lead, by a search or in the graph.";
+}
+
+function endPath() {
+  state.pathFrom = -1;
+  searchBox.input.placeholder = "Search the memory";
+}
+
+function showPath(from, to) {
+  const way = model.path(from, to);
+  Object.assign(state, { path: [from, to, way], type: null });
+  searchBox.clear();
+  setView("graph");
+  for (const id of way ?? [from, to]) legend.turnOn(model.nodes[id].type);
+  showPanel();
+  const nextTo = new Map((way ?? []).map((id, at) => [id, at]));
+  graph.follow(trailOf(way ?? [from, to], (link) => Math.abs(nextTo.get(link.from) - nextTo.get(link.to)) === 1));
+  graph.fitTo(way ?? [from, to]);
+  live.textContent = way === null ? "No chain of relations leads from one to the other." : `The way has ${count(way.length - 1, "step", "steps")}.`;
+  panel.focus();
+}
+
+/** Show all relations of a type. */
+function chooseType(type) {
+  Object.assign(state, { type, path: null });
+  if (relationLegend.isOff(type)) relationLegend.only(type);
+  showPanel();
+  const ends = new Set(model.relations.filter((one) => one.kind === type).slice(0, MOST_AROUND).flatMap((one) => [one.from, one.to]));
+  graph.follow(trailOf([...ends], (link) => link.relations.some((one) => one.kind === type)));
+  graph.fitTo([...ends]);
+  live.textContent = `${shownText(type.name)}: ${count(type.count, "relation", "relations")}`;
+  panel.focus();
+}
+
 function setMatches(found) {
   state.matches = found === null ? null : new Set(found);
   graph?.setMatches(state.matches);
-  fillTable();
+  fillTables();
   if (found !== null) live.textContent = found.length === 0 ? "Nothing found" : `${count(found.length, "entity", "entities")} found`;
 }
 
-function isWanted(id) {
-  return (state.matches === null || state.matches.has(id)) && !legend.isOff(model.nodes[id].type);
+function isWanted(node) {
+  return (state.matches === null || state.matches.has(node.id)) && !legend.isOff(node.type);
+}
+
+function isRelationWanted(relation) {
+  if (relationLegend.isOff(relation.kind) || [relation.from, relation.to].some((id) => legend.isOff(model.nodes[id].type))) return false;
+  if (state.matches === null || state.matches.has(relation.from) || state.matches.has(relation.to)) return true;
+  return searchBox.words.length > 0 && fold(relation.type).includes(searchBox.words[0]);
 }
 
 function filter() {
-  graph?.setFilter((id) => legend.isOff(model.nodes[id].type));
-  fillTable();
+  graph?.setFilter((id) => legend.isOff(model.nodes[id].type), (type) => relationLegend.isOff(type));
+  fillTables();
 }
 
-function fillTable() {
-  if (state.view === "table") table.filter(isWanted); // else when it is looked at
+function fillTables() {
+  if (state.view !== "table") return; // else when it is looked at
+  tables.entities.hidden = state.rows !== "entities";
+  tables.relations.hidden = state.rows !== "relations";
+  if (state.rows === "entities") tables.entities.filter(isWanted);
+  else tables.relations.filter(isRelationWanted);
+  for (const rows of Object.keys(tables)) byId(`rows-${rows}`).setAttribute("aria-pressed", String(state.rows === rows));
+}
+
+function setRows(rows) {
+  state.rows = rows;
+  fillTables();
 }
 
 function setView(view) {
@@ -102,7 +214,7 @@ function setView(view) {
   byId("show-table").setAttribute("aria-pressed", String(view === "table"));
   if (view === "table") {
     searchBox.close();
-    fillTable();
+    fillTables();
   } else {
     graph?.draw();
   }
@@ -127,7 +239,7 @@ function showStatus(shown) {
   button("Start again", () => (choose(-1), graph.focus(-1)));
 }
 
-/** Light or dark: as the system has it, until the button says otherwise. */
+/** Light or dark: as the system has it, until the button says otherwise. Paper is light. */
 function startTheme() {
   const system = window.matchMedia("(prefers-color-scheme: dark)");
   const root = document.documentElement;
@@ -154,15 +266,33 @@ function startTheme() {
     show();
   });
   system.addEventListener("change", show);
+  window.matchMedia("(forced-colors: active)").addEventListener("change", show);
+  let screen;
+  window.addEventListener("beforeprint", () => {
+    screen = root.dataset.theme;
+    root.dataset.theme = "light";
+    graph?.recolour(true);
+    tables[state.rows].showEverything(state.view === "table");
+    panel.everything = true;
+    showPanel();
+  });
+  window.addEventListener("afterprint", () => {
+    if (screen === undefined) delete root.dataset.theme;
+    else root.dataset.theme = screen;
+    tables[state.rows].showEverything(false);
+    panel.everything = false;
+    showPanel();
+    show();
+  });
   show();
 }
 
 function startKeys() {
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || byId("help-dialog").open) return;
-    const typing = event.target instanceof HTMLInputElement && event.target.type === "search";
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]") !== null) return;
+    const typing = event.target instanceof HTMLTextAreaElement || (event.target instanceof HTMLInputElement && event.target.type !== "checkbox");
     if (event.key === "Escape") {
-      if (state.chosen >= 0) letGo();
+      if (!byId("panel").hidden) letGo();
       else searchBox.clear();
     } else if (typing) {
       return;
@@ -176,10 +306,31 @@ function startKeys() {
   });
 }
 
+function startPictures() {
+  const dialog = byId("picture-dialog");
+  byId("picture").addEventListener("click", () => dialog.showModal());
+  for (const kind of ["png", "svg"]) {
+    byId(`picture-${kind}`).addEventListener("click", async () => {
+      dialog.close();
+      setView("graph");
+      handOver(await pictureOf(graph, kind), `${document.title.replace(/[^\p{L}\p{N}._-]+/gu, "-").slice(0, 60) || "memory"}.${kind}`);
+    });
+  }
+  byId("print").addEventListener("click", () => {
+    dialog.close();
+    window.print();
+  });
+}
+
 /** The browser's own back and forward go through what was chosen. */
 function readPlace() {
-  const id = /^#\d{1,9}$/.test(location.hash) ? Number(location.hash.slice(1)) : -1;
-  const known = id < model.nodes.length ? id : -1;
+  let name = "";
+  try {
+    name = location.hash === "#/" ? "" : decodeURIComponent(location.hash.slice(1));
+  } catch {
+    // no place of ours
+  }
+  const known = location.hash === "" ? -1 : model.idOf(name);
   if (known !== state.chosen) choose(known, { move: true, replace: true });
 }
 
@@ -189,13 +340,16 @@ function notice(text) {
 }
 
 function start() {
+  document.documentElement.classList.remove("no-script");
   const counts = [count(model.entityCount, "entity", "entities"), count(model.relations.length, "relation", "relations")];
   byId("counts").textContent = counts.join(" · ");
   setView("graph");
   startTheme();
   startKeys();
+  startPictures();
   byId("show-graph").addEventListener("click", () => setView("graph"));
   byId("show-table").addEventListener("click", () => setView("table"));
+  for (const rows of Object.keys(tables)) byId(`rows-${rows}`).addEventListener("click", () => setRows(rows));
   byId("help").addEventListener("click", () => byId("help-dialog").showModal());
   byId("zoom-in").addEventListener("click", () => graph?.zoom(1.4));
   byId("zoom-out").addEventListener("click", () => graph?.zoom(1 / 1.4));
@@ -203,6 +357,7 @@ function start() {
   if (graph === null) {
     notice(data === null ? "The memory in this page cannot be read." : "This memory is empty. What is remembered will show here.");
     byId("graph").tabIndex = -1;
+    byId("picture").disabled = true;
     return;
   }
   graph.focus(-1);

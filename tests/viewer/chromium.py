@@ -184,6 +184,12 @@ class Page:
                 raise TimeoutError(f"never true: {expression}; problems: {self.problems}")
             self.evaluate("new Promise(requestAnimationFrame)")  # the browser's own clock, not a sleep of ours
 
+    def wait_loaded(self) -> None:
+        """Wait until a page is there whose scripts are off, so that it cannot tell by itself."""
+        end = time.monotonic() + PATIENCE
+        while self.evaluate("document.readyState") != "complete" and time.monotonic() < end:
+            pass
+
     def text(self, selector: str) -> str:
         """The text of the first element that fits, as it was put in."""
         found: str = self.evaluate(f"document.querySelector({quoted(selector)}).textContent")

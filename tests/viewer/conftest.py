@@ -39,7 +39,8 @@ def open_page(browser: chromium.Browser, tmp_path: Path) -> Iterator[Open]:
             graph: str, *, title: str = "memory.jsonl", width: int = 1280, height: int = 800, **media: str
         ) -> chromium.Page:
             file = tmp_path / f"page{len(pages)}.html"
-            file.write_text(viewer.page(graph, title), encoding="utf-8")
+            source = viewer.Source(title, "/home/ada/memory.jsonl", "2026-03-01 09:30")
+            file.write_text(viewer.page(graph, source), encoding="utf-8")
             pages.append(stack.enter_context(browser.page(file, width=width, height=height, **media)))
             return pages[-1]
 
