@@ -44,7 +44,7 @@ class _Import:
         types: dict[str, tuple[str, str]] = {}
         for one in self._graphs:
             types.update(Difference.between(after, one).types)
-            after = united(after, one, other_lines=False).graph
+            after = united(after, one, other_lines=False)
         self.difference = Difference.between(graph, after)._replace(types=types)
         return after
 

@@ -15,7 +15,8 @@ from memory_app.disk import calls
 from memory_app.errors import StoreError, UsageError
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
-from memory_app.location.choice import Location, locate, move_old, surroundings
+from memory_app.location.choice import Location, surroundings
+from memory_app.location.migration import find
 from memory_app.storage.store import Store
 from memory_app.text import shown
 
@@ -30,13 +31,7 @@ _SILENCE: Final = 1.0
 
 def located(asked: argparse.Namespace, *, writes: bool = False) -> Location:
     """The memory that was asked for. A file of the old name is moved only by a command that `writes`."""
-    package = os.path.dirname(os.path.dirname(__file__))
-    location = locate(asked.file, asked.profile, surroundings(os.environ, sys.argv[0], package))
-    old = location.old
-    if old is not None and writes:
-        location = move_old(location, document.reads_as_memory)
-    elif old is not None:
-        location = location._replace(path=old, why="under its old name", old=None)
+    location = find(asked.file, asked.profile, surroundings(os.environ, sys.argv[0]), moves=writes)
     for note in location.notes:
         say(f"memory-server: {note}")
     return location

@@ -49,7 +49,7 @@ def run(asked: argparse.Namespace) -> int:
         elif same_file(asked.output, asked.first) or same_file(asked.output, asked.second):
             raise UsageError("--output is one of the two files. Leave it out to add B to A.")
         else:
-            written_new(asked.output, united(one, other, other_lines=True).graph.chunks(), force=asked.force)
+            written_new(asked.output, united(one, other, other_lines=True).chunks(), force=asked.force)
             written = asked.output
     if asked.json:
         write_json({"written": written, "backup": backup, **difference.as_json("first", "second")})
@@ -70,7 +70,7 @@ def _into(path: str, other: Graph) -> str | None:
     refuse_read_only(path)
 
     def change(graph: Graph) -> tuple[Graph, str | None]:
-        after = united(graph, other, other_lines=True).graph
+        after = united(graph, other, other_lines=True)
         return after, None if after is graph else backups.made(path, whole(path))[0]
 
     with opened(path, quiet=True) as store:

@@ -1,8 +1,8 @@
 """The SDK's `Server` with our handlers: tools, the resource and its updates, in both protocol eras.
 
-`build_server` makes it for any front; `memory_app.server.stdio.run` serves it over stdin and stdout. The handlers hold no state:
-it lives in the `Service`. What a handler raises never reaches the wire as it is: `_Edge` is the one place that catches
-everything.
+`build_server` makes it for any transport; `server.stdio.run` serves it over stdin and stdout, `server.http.run` over
+HTTP. The handlers hold no state: it lives in the `Service`. What a handler raises never reaches the wire as it is:
+`_Edge` is the one place that catches everything.
 """
 
 from __future__ import annotations

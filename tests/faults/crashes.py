@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 
 from memory_app.disk import calls
 from memory_app.jsonl import document
-from memory_app.location import choice
+from memory_app.location import choice, migration
 from memory_app.storage.store import Store
 from tests.faults.folders import folder
 from tests.faults.power import Cut, Recorder, State, cuts
@@ -74,7 +74,7 @@ def session_of(scene: Scene, count: int = 3) -> Session:
 def _migrate(inside: Path, recorder: Recorder) -> list[bytes | None]:
     location = choice.Location(str(inside / "memory.jsonl"), "", (), str(inside / "memory.json"))
     recorder.mark(0, 0)
-    assert choice.move_old(location, document.reads_as_memory).old is None
+    assert migration.move_old(location, document.reads_as_memory).old is None
     store = Store(location.path, lambda text: None)
     tool, arguments = CHANGES[0]
     recorder.mark(1, 0)
@@ -201,7 +201,7 @@ def _wrong_start(session: Session, inside: Path, state: State) -> str:
             os.utime(put, (long_ago, long_ago))
         path = str(there / ("memory.jsonl" if "link" in session.name else session.target))
         if session.moved_from and os.path.exists(there / session.moved_from) and not os.path.exists(path):
-            choice.move_old(choice.Location(path, "", (), str(there / session.moved_from)), document.reads_as_memory)
+            migration.move_old(choice.Location(path, "", (), str(there / session.moved_from)), document.reads_as_memory)
         store = Store(path, lambda text: None, lock_wait=1.0)
         try:
             change(store, *NEXT).result(_ANSWER)

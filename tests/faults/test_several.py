@@ -8,7 +8,7 @@ from typing import Final
 from memory_app.errors import GraphError, StoreError
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
-from memory_app.location import choice
+from memory_app.location import choice, migration
 from memory_app.storage.store import Store
 from tests.faults.folders import descriptors, files, folder
 from tests.faults.loop import Fault, Injector
@@ -60,7 +60,7 @@ def _moved(fault: Fault | None) -> tuple[Injector, str]:
     with folder() as inside, through(injector):
         (inside / _OLD_NAME).write_bytes(LINES)
         location = choice.Location(str(inside / NAME), "", (), str(inside / _OLD_NAME))
-        settled = choice.move_old(location, document.reads_as_memory)
+        settled = migration.move_old(location, document.reads_as_memory)
         left = files(inside)
         if left not in ({NAME}, {_OLD_NAME}):
             return injector, f"there is {sorted(left)}"

@@ -15,7 +15,7 @@ import pytest
 from memory_app.disk import calls
 from memory_app.errors import StoreError, UsageError
 from memory_app.jsonl.document import reads_as_memory
-from memory_app.location import choice
+from memory_app.location import choice, migration
 from memory_app.location.choice import Location, Surroundings
 from memory_app.lock.lock import Lock
 from memory_app.text import shown
@@ -43,7 +43,7 @@ class Machine:
         return choice.locate(file, profile, self.around())
 
     def settle(self) -> Location:
-        return choice.move_old(self.locate(), reads_as_memory)
+        return migration.move_old(self.locate(), reads_as_memory)
 
     def put(self, path: Path, content: bytes = LINE) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -314,7 +314,7 @@ def test_an_old_memory_is_renamed_in_each_default_place(machine: Machine, place:
     found = machine.locate()
     assert (found.path, found.old) == (str(folder / "memory.jsonl"), str(old))
     assert old.exists()
-    settled = choice.move_old(found, reads_as_memory)
+    settled = migration.move_old(found, reads_as_memory)
     assert settled == found._replace(old=None, notes=(f"{old} was renamed to memory.jsonl.",))
     assert os.listdir(folder) == ["memory.jsonl"]
     assert (folder / "memory.jsonl").read_bytes() == LINE
@@ -402,14 +402,14 @@ def test_the_slower_of_two_processes_uses_what_the_faster_one_moved(machine: Mac
         assert moved.wait(10)
         return True
 
-    thread = threading.Thread(target=lambda: settled.append(choice.move_old(slow, reads)))
+    thread = threading.Thread(target=lambda: settled.append(migration.move_old(slow, reads)))
     thread.start()
     assert reading.wait(10)
     machine.settle()
     moved.set()
     thread.join(10)
     assert settled == [slow._replace(old=None)]
-    assert choice.move_old(slow, reads) == slow._replace(old=None)  # moved before it could be read
+    assert migration.move_old(slow, reads) == slow._replace(old=None)  # moved before it could be read
     assert os.listdir(machine.server) == ["memory.jsonl"]
 
 
@@ -436,7 +436,7 @@ def test_a_new_memory_that_appears_meanwhile_is_not_overwritten(machine: Machine
         machine.put(machine.server / "memory.jsonl", b"")
         return True
 
-    assert choice.move_old(found, reads) == found._replace(old=None)
+    assert migration.move_old(found, reads) == found._replace(old=None)
     assert (old.read_bytes(), (machine.server / "memory.jsonl").read_bytes()) == (LINE, b"")
 
 

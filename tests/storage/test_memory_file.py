@@ -17,11 +17,10 @@ import pytest
 
 from memory_app.disk import calls
 from memory_app.errors import StoreError
-from memory_app.graph.changes import create_entities
+from memory_app.graph.changes import NewEntity, create_entities
 from memory_app.storage import memory_file
 from memory_app.storage.memory_file import MemoryFile, Snapshot
 from memory_app.storage.temporaries import TEMPORARY
-from memory_app.tools.arguments import NewEntity
 from tests.gating import GatedOs, on, reading
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="modes, owners and links of POSIX")

@@ -15,12 +15,12 @@ import pytest
 from memory_app.disk import calls
 from memory_app.errors import GraphError, StoreError
 from memory_app.graph import changes
+from memory_app.graph.changes import Addition, NewEntity, RelationKey
 from memory_app.graph.graph import Graph
 from memory_app.jsonl.records import new_entity
 from memory_app.lock.lock import Lock
 from memory_app.storage.pending import Call, Saved
 from memory_app.storage.store import Store
-from memory_app.tools.arguments import Addition, NewEntity, RelationKey
 from tests.gating import PATIENCE, GatedOs, in_thread
 from tests.locks import FOREVER
 

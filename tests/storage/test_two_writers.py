@@ -105,7 +105,7 @@ def test_after_a_server_that_was_killed_while_it_saved_the_next_goes_on_at_once(
         "from memory_app.disk import calls as disk\n"
         "disk.replace = lambda *_: (print('saving', flush=True), signal.pause())\n"
         "from memory_app.storage.store import Store\n"
-        "from memory_app.tools.arguments import NewEntity\n"
+        "from memory_app.graph.changes import NewEntity\n"
         "from memory_app.graph.changes import create_entities\n"
         "store = Store(sys.argv[1], print)\n"
         "store.submit(lambda graph: (create_entities(graph, [NewEntity('Lost', 't', ())])[0], None)).result()\n"
