@@ -13,7 +13,7 @@ from memory_app.errors import GraphError
 from memory_app.graph.changes import Addition, Deletion, add_observations, delete_observations
 from memory_app.graph.corrections import absorbed, change_type
 from memory_app.graph.graph import Graph
-from memory_app.jsonl.records import EntityLine, RelationLine
+from memory_app.jsonl.records import EntityLine, RelationLine, strings_json
 
 
 class EntityRevision(NamedTuple):
@@ -78,6 +78,24 @@ def take_back(graph: Graph, revision: Revision) -> Graph:
             graph = _facts_back(graph, name, before, after)
     back = [line for line in revision.gone if graph.relation(line.source, line.target, line.relation_type) is None]
     return graph.adding(relations=[line.placed(line.order) for line in back])
+
+
+def as_json(revision: Revision) -> bytes:
+    """The revision as a JSON object: `entities` as they are now, `gone` names, `relations` that are new, and
+    `goneRelations`."""
+    gone = strings_json([one.name for one in revision.entities if one.after is None])
+    return b"".join(
+        (
+            b'{"entities":' + _array(one.after for one in revision.entities if one.after is not None),
+            b',"gone":' + gone,
+            b',"relations":' + _array(revision.new),
+            b',"goneRelations":' + _array(revision.gone) + b"}",
+        )
+    )
+
+
+def _array(lines: Iterable[EntityLine | RelationLine]) -> bytes:
+    return b"[" + b",".join([line.served() for line in lines]) + b"]"
 
 
 def _without(graph: Graph, name: str, now: EntityLine | None, after: EntityLine | None) -> Graph:

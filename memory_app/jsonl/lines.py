@@ -189,11 +189,9 @@ def with_other_keys(line: L, other: Line, own: Collection[str], differing: str) 
             added.append(f"{encode(key).decode()}:{taken[start:end]}")
     if apart:
         before = json.loads(have[differing]) if differing in have else {}
-        kept = before if isinstance(before, dict) else {differing: [before]}
-        for key, values in apart.items():
-            there = kept.get(key, [])
-            there = there if isinstance(there, list) else [there]
-            kept[key] = [*there, *(value for value in values if value not in there)]
+        kept: dict[str, Any] = before if isinstance(before, dict) else {differing: [before]}
+        for key, others in apart.items():
+            kept[key] = _with_each_once(kept.get(key, []), others)
         if differing in have:
             start, end = _span(text, differing) or (0, 0)
             text = f"{text[:start]}{encode(kept).decode()}{text[end:]}"
@@ -223,6 +221,11 @@ def chunks(head: Sequence[bytes], records: Iterable[bytes], tail: Sequence[bytes
 def _joined(lines: Iterable[bytes]) -> bytes:
     """The lines, each with its line end."""
     return b"\n".join((*lines, b""))
+
+
+def _with_each_once(held: Any, others: Sequence[Any]) -> list[Any]:
+    there = held if isinstance(held, list) else [held]
+    return [*there, *(one for one in others if one not in there)]
 
 
 def _members(text: str) -> Iterator[tuple[str, int, int]]:

@@ -1,6 +1,7 @@
 """The viewer: one HTML page that shows a memory and needs nothing else.
 
-Rules: the page asks the network for nothing and its content security policy forbids it; script and style are allowed
+Rules: a page that was written asks the network for nothing and its content security policy forbids it; one that is
+served asks the program that serves it, alone, by connection.js, alone. Script and style are allowed
 by their hash alone; what the memory holds enters the page as data, never as markup. This package makes the page's text,
 it touches no file: the caller writes it, as UTF-8, with the care that a copy of somebody's memory deserves.
 
@@ -34,6 +35,8 @@ _SCRIPT_PARTS: Final = (
     "table.js",
     "legend.js",
     "search.js",
+    "changes.js",
+    "editor.js",
     "app.js",
 )
 # `<`, `>` and `&` could end or begin markup, U+2028 and U+2029 end a line of script for old parsers; in JSON all of
@@ -58,10 +61,20 @@ def page(graph: str, source: Source) -> str:
 
     The result is to be written as UTF-8. Text that is no JSON gives a page that says so.
     """
+    return _made(graph, source, _plain_list(graph), "frozen.js", "")
+
+
+def served_page() -> str:
+    """Make the page that gets its memory from the program that serves it. It holds nothing of a memory itself."""
+    words = "<p>The memory cannot be shown without them. `view --output FILE` makes a page that can.</p>"
+    return _made("null", Source("Memory"), words, "connection.js", "connect-src 'self'; ")
+
+
+def _made(graph: str, source: Source, plain: str, connection: str, allowed: str) -> str:
     style = _part("viewer.css")
-    script = '(() => {\n"use strict";\n' + "\n".join(_part(name) for name in _SCRIPT_PARTS) + "})();\n"
+    script = '(() => {\n"use strict";\n' + "\n".join(_part(name) for name in (connection, *_SCRIPT_PARTS)) + "})();\n"
     policy = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'; "
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; {allowed}base-uri 'none'; "
         "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     )
     places = {
@@ -70,8 +83,7 @@ def page(graph: str, source: Source) -> str:
         "source": _text(" · ".join(filter(None, (source.path, source.time)))),
         "style": style,
         "script": script,
-        "about": _UNSAFE_IN_DATA.sub(_escape, json.dumps({"live": False})),
-        "list": _plain_list(graph),
+        "list": plain,
         "data": _UNSAFE_IN_DATA.sub(_escape, graph),
     }
     # One pass, so that what is put in is never read as a place for something else.

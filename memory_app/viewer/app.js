@@ -1,35 +1,42 @@
 /* What the page knows at a moment, and who is told when it changes. */
 
-const about = readJson("about") ?? {};
-const data = readJson("data");
-const model = new Model(data ?? {});
-const search = new Search(model.nodes);
+let data = null; // of read_graph
+let model = null;
+let search = null;
+let graph = null; // none while the memory is empty
+let changeNumber = 0; // of the last change that the data holds
+let renamed = null; // by the change that is being taken in
 const state = { chosen: -1, matches: null, view: "graph", rows: "entities", steps: 1, pathFrom: -1, path: null, type: null };
 const live = byId("live");
+let tables, legend, relationLegend, panel, searchBox, editor, changes;
 
-const graph = model.nodes.length === 0 ? null : new Graph(byId("graph"), model, makeLayout(), { choose, open, status: showStatus });
-const tables = {
-  entities: new Table(
-    byId("table-view"),
-    { id: "table", label: "Entities", columns: ENTITY_COLUMNS, items: model.nodes, idOf: (node) => node.id, start: { key: "relations", way: -1 } },
-    { choose, open },
-  ),
-  relations: new Table(
-    byId("table-view"),
-    { id: "relations", label: "Relations", columns: relationColumns(model.nodes), items: model.relations, idOf: (one) => one.from, start: { key: "kind", way: 1 } },
-    { choose, open },
-  ),
-};
-const legend = new Legend(byId("legends"), "Types", "types", model.types, true, { change: filter });
-const relationLegend = new Legend(byId("legends"), "Relations", "relation-types", model.relationTypes, false, { change: filter });
-const panel = new Panel(byId("panel"), model, { choose: (id) => choose(id, { move: true, open: true }), close: letGo, focus: refocus, expand, steps: lookAround, path: startPath }, null);
-const searchBox = new SearchBox(model, search, {
-  query: setMatches,
-  choose: (id) => choose(id, { move: true, open: true }),
-  chooseType,
-  list: () => state.view === "graph" || state.pathFrom >= 0,
-  leave: () => (state.view === "graph" ? byId("graph") : tables[state.rows].grid).focus(),
-});
+/** Make the parts of the page, for the first data. */
+function build(first) {
+  data = first;
+  model = new Model(data ?? {});
+  search = new Search(model.nodes);
+  if (model.nodes.length > 0) graph = newGraph();
+  const row = (id, label, columns, items, idOf, key, way) =>
+    new Table(byId("table-view"), { id, label, columns, items, idOf, start: { key, way } }, { choose, open });
+  tables = {
+    entities: row("table", "Entities", ENTITY_COLUMNS, model.nodes, (node) => node.id, "relations", -1),
+    relations: row("relations", "Relations", relationColumns(() => model.nodes), model.relations, (one) => one.from, "kind", 1),
+  };
+  legend = new Legend(byId("legends"), "Types", "types", model.types, true, { change: filter });
+  relationLegend = new Legend(byId("legends"), "Relations", "relation-types", model.relationTypes, false, { change: filter });
+  panel = new Panel(byId("panel"), model, { choose: (id) => choose(id, { move: true, open: true }), close: letGo, focus: refocus, expand, steps: lookAround, path: startPath }, editor);
+  searchBox = new SearchBox(model, search, {
+    query: setMatches,
+    choose: (id) => choose(id, { move: true, open: true }),
+    chooseType,
+    list: () => state.view === "graph" || state.pathFrom >= 0,
+    leave: () => (state.view === "graph" ? byId("graph") : tables[state.rows].grid).focus(),
+  });
+}
+
+function newGraph() {
+  return new Graph(byId("graph"), model, makeLayout(), { choose, open, status: showStatus });
+}
 
 function readJson(id) {
   try {
@@ -81,6 +88,7 @@ function placeOf(name) {
 
 /** Fill the details with what is chosen. */
 function showPanel() {
+  if (editor?.busy) editor.busy = false;
   panel.words = searchBox.words;
   if (state.path !== null) panel.showPath(...state.path);
   else if (state.type !== null) panel.showType(state.type);
@@ -336,13 +344,150 @@ function readPlace() {
 
 function notice(text) {
   byId("notice").firstElementChild.textContent = text;
-  byId("notice").hidden = false;
+  byId("notice").hidden = text === "";
 }
 
-function start() {
+/** Take changed data in: everything stays where it is and as it is, but for what has changed. `fresh` are the names of
+    entities that are new or other than before. */
+function adopt(changed, fresh = []) {
+  const [before, chosen, type] = [model, state.chosen, state.type?.name];
+  data = changed;
+  model = new Model(data, before);
+  search = new Search(model.nodes);
+  const wasName = (name) => (renamed !== null && renamed[1] === name && before.idOf(name) < 0 ? renamed[0] : name);
+  const was = model.nodes.map((node) => before.idOf(wasName(node.name)));
+  panel.model = model;
+  legend.replace(model.types);
+  relationLegend.replace(model.relationTypes);
+  tables.entities.replace(model.nodes);
+  tables.relations.replace(model.relations);
+  if (graph !== null) graph.adopt(model, makeLayout(), (id) => was[id]);
+  else if (model.nodes.length > 0) {
+    graph = newGraph();
+    graph.focus(-1);
+  }
+  showCounts();
+  filter();
+  searchBox.replace(model, search);
+  Object.assign(state, { path: null, type: model.relationTypes.find((one) => one.name === type) ?? null });
+  state.chosen = chosen < 0 ? -1 : was.indexOf(chosen);
+  if (chosen >= 0 && renamed !== null && state.chosen < 0) state.chosen = model.idOf(renamed[1]);
+  if (chosen >= 0) keepChoice(before.nodes[chosen].name);
+  graph?.glow(fresh.map((name) => model.idOf(name)).filter((id) => id >= 0));
+}
+
+/** Have the details show the entity that was chosen as it is by now. */
+function keepChoice(name) {
+  if (state.chosen < 0) {
+    live.textContent = `${shownText(name)} was deleted`;
+    letGo();
+    return;
+  }
+  if (model.nodes[state.chosen].name !== name) location.replace(placeOf(model.nodes[state.chosen].name));
+  graph.scene.chosen = state.chosen;
+  for (const table of Object.values(tables)) table.chosen = state.chosen;
+  if (editor?.busy) return; // filled anew when that is done
+  const [top, focused] = [byId("panel").scrollTop, byId("panel").contains(document.activeElement)];
+  showPanel();
+  byId("panel").scrollTop = top;
+  if (focused) panel.focus();
+}
+
+function showCounts() {
+  byId("counts").textContent = [count(model.entityCount, "entity", "entities"), count(model.relations.length, "relation", "relations")].join(" · ");
+  const empty = model.nodes.length === 0;
+  notice(!empty ? "" : data === null ? "The memory in this page cannot be read." : "This memory is empty. What is remembered will show here.");
+  byId("graph").tabIndex = empty ? -1 : 0;
+  byId("picture").disabled = empty;
+}
+
+/** Get the memory from the program, and go on hearing of its changes. */
+async function connect() {
+  const { memories, readOnly } = await connection.memories();
+  const loaded = await connection.graph();
+  changes = new Changes(byId("changes"), byId("toast"), { undo: (number) => send(() => connection.undo(number)) });
+  for (const change of loaded.changes) changes.add(change);
+  changeNumber = loaded.number;
+  if (!readOnly) {
+    editor = new Editor({ model: () => model, find: (query) => search.find(query), send: (edit, goTo) => send(() => connection.edit(edit), goTo), done: () => showPanel() });
+    byId("add").hidden = false;
+    byId("add").addEventListener("click", () => editor.addEntity());
+  }
+  showSource(memories, loaded.path, readOnly);
+  build(loaded.graph);
+  connection.follow({ number: () => changeNumber, change: takeIn, state: showConnection });
+}
+
+function showSource(memories, path, readOnly) {
+  const name = path.split(/[\\/]/).pop();
+  document.title = name;
+  document.querySelector("h1").textContent = shownText(name);
+  byId("source").textContent = shownPart(path) + (readOnly ? " · read-only" : "");
+  if (memories.length < 2) return;
+  const select = element("select", { "aria-label": "Memory", onchange: () => connection.change(select.value) }, ...memories.map((one) => element("option", { value: one.name, text: shownText(one.name) })));
+  select.value = connection.memory;
+  document.querySelector("h1").replaceChildren(select);
+}
+
+/** A change of the memory, by this page or another program. */
+async function takeIn(change) {
+  if (change.reload && change.number === undefined) changeNumber = -1;
+  if (change.reload) {
+    const loaded = await connection.graph();
+    changeNumber = loaded.number;
+    adopt(loaded.graph);
+  } else {
+    if (change.number <= changeNumber) return;
+    changeNumber = change.number;
+    renamed = change.renamed;
+    adopt(withChange(data, change), change.entities.map((one) => one.name));
+    renamed = null;
+  }
+  if (change.label === undefined) return;
+  changes.add(change);
+  waiting.get(change.number)?.(change);
+  if (!change.own) live.textContent = change.label;
+}
+
+const waiting = new Map(); // changes of this page that are not taken in yet, by their numbers
+
+/** Have the program make a change; true when it is made and shown. `goTo`: the entity to be shown then. */
+async function send(make, goTo = null) {
+  let made;
+  try {
+    made = await make();
+  } catch (error) {
+    changes.say(error.message, null, true);
+    return false;
+  }
+  const change = await new Promise((done) => {
+    if (made.number <= changeNumber) return done(null);
+    waiting.set(made.number, done);
+    setTimeout(() => done(null), 3000); // the stream is gone: the next one tells
+  });
+  waiting.delete(made.number);
+  if (goTo !== null && model.idOf(goTo) >= 0) choose(model.idOf(goTo), { open: true });
+  changes.say(change === null ? "Done" : shownText(change.label), change);
+  return true;
+}
+
+function showConnection(connected, text) {
+  byId("banner").hidden = connected;
+  byId("banner").textContent = connected ? "" : text || "Not connected: the program that serves this page has ended, or does not answer. What is shown is the last that was known.";
+}
+
+async function start() {
   document.documentElement.classList.remove("no-script");
-  const counts = [count(model.entityCount, "entity", "entities"), count(model.relations.length, "relation", "relations")];
-  byId("counts").textContent = counts.join(" · ");
+  if (connection === null) build(readJson("data"));
+  else {
+    try {
+      await connect();
+    } catch (error) {
+      notice(error.message);
+      return;
+    }
+  }
+  showCounts();
   setView("graph");
   startTheme();
   startKeys();
@@ -354,15 +499,10 @@ function start() {
   byId("zoom-in").addEventListener("click", () => graph?.zoom(1.4));
   byId("zoom-out").addEventListener("click", () => graph?.zoom(1 / 1.4));
   byId("zoom-fit").addEventListener("click", () => graph?.fit());
-  if (graph === null) {
-    notice(data === null ? "The memory in this page cannot be read." : "This memory is empty. What is remembered will show here.");
-    byId("graph").tabIndex = -1;
-    byId("picture").disabled = true;
-    return;
-  }
-  graph.focus(-1);
-  readPlace();
   window.addEventListener("hashchange", readPlace);
+  graph?.focus(-1);
+  readPlace();
+  document.body.dataset.ready = "true";
   const prepare = () => search.prepare(8) || setTimeout(prepare, 20);
   setTimeout(prepare, 300);
 }

@@ -10,7 +10,7 @@ const STRONG_FONT = "600 13px system-ui, sans-serif";
 const LINK_FONT = "11px system-ui, sans-serif";
 const LABELS_TRIED = 260; // a frame; what has no room among the best-connected of these has no label
 const LINK_LABELS_TRIED = 160;
-const ALL_LINK_LABELS = 40; // links; so few have their names drawn even where there is little room
+const ALL_LINK_LABELS = 12; // links; so few have their names drawn even where there is little room
 const LABEL_EDGE = 3; // pixels between a label and the edge of the canvas
 const NODES_KEPT_FREE = 500;
 const ARROWS_UP_TO = 1200; // links; more arrows than that are noise
@@ -23,6 +23,12 @@ class Drawing {
     this.model = model;
     this._widths = new Map();
     this.readColours();
+  }
+
+  /** Draw another model from now on. */
+  replace(model) {
+    this.model = model;
+    this._widths.clear();
   }
 
   /** Take the colours from the style sheet; again after a change between light and dark. */
@@ -207,6 +213,7 @@ class Drawing {
   _drawRings(scene) {
     const context = this.context;
     context.strokeStyle = this.colours["--accent"];
+    if (scene.glow !== null) this._drawGlow(scene);
     for (const [id, width] of [[scene.hovered, 1.5], [scene.chosen, 2.5]]) {
       if (id < 0 || !scene.isVisible(id)) continue;
       const [x, y] = this._point(scene, id);
@@ -215,6 +222,22 @@ class Drawing {
       context.lineWidth = width;
       context.stroke();
     }
+  }
+
+  /** What is new has a ring that fades. */
+  _drawGlow(scene) {
+    const context = this.context;
+    const left = Math.max(0, Math.min(1, (scene.glow.end - performance.now()) / 1500));
+    context.globalAlpha = 0.75 * left;
+    context.lineWidth = 5;
+    for (const id of scene.glow.ids) {
+      if (!scene.isVisible(id)) continue;
+      const [x, y] = this._point(scene, id);
+      context.beginPath();
+      context.arc(x, y, this.radius(id, scene) + 7, 0, 2 * Math.PI);
+      context.stroke();
+    }
+    context.globalAlpha = 1;
   }
 
   _drawLabels(scene, lit, quiet) {

@@ -9,6 +9,7 @@ const FEW_LINKS = 600; // no matter how dense
 const START_SIZE = 120; // nodes of a neighbourhood
 const STEP_SIZE = 24; // nodes that come in with one expansion
 const MORE_SIZE = 100;
+const GLOW_SECONDS = 2.5;
 const MOST_AROUND = 400; // nodes that "steps" and "all relations of a type" light
 const FRAME_BUDGET = 12; // milliseconds of layout in a frame
 const HIT_MARGIN = 5;
@@ -41,7 +42,7 @@ class Graph {
     this._gesture = null;
     this.scene = {
       model, layout, ids: [], links: [], camera: this._camera, width: 0, height: 0, chosen: -1, hovered: -1, matches: null,
-      trail: null,
+      trail: null, glow: null,
       hidden: (id) => this.hiddenNeighbours(id),
       isVisible: (id) => this.isVisible(id),
       names: (link) => [...new Set(link.relations.filter((one) => !this._isTypeOff(one.kind)).map((one) => shownText(one.type)))],
@@ -49,6 +50,47 @@ class Graph {
     new ResizeObserver(() => this._resize()).observe(canvas);
     this._listen();
     this._resize();
+  }
+
+  /** Go on with another model and its layout. `was(id)` is what a node's id was before, or -1. What was there stays where
+      it was; of what is new, all is shown that belongs to what is shown. */
+  adopt(model, layout, was) {
+    const [before, shown] = [this.layout, new Uint8Array(model.nodes.length)];
+    for (const node of model.nodes) {
+      const old = was(node.id);
+      if (old < 0 || !before.placed[old]) continue;
+      layout.x[node.id] = before.x[old];
+      layout.y[node.id] = before.y[old];
+      layout.placed[node.id] = 1;
+      layout.pinned[node.id] = before.pinned[old];
+      shown[node.id] = this._shown[old];
+    }
+    layout.aspect = before.aspect;
+    const now = new Map(model.nodes.map((node) => [was(node.id), node.id]));
+    const id = (old) => (old < 0 ? -1 : now.get(old) ?? -1);
+    Object.assign(this, { model, layout, root: id(this.root), _aimed: id(this._aimed), _shown: shown, _tour: undefined, _fitted: null, _following: false });
+    Object.assign(this.scene, { model, layout, chosen: id(this.scene.chosen), hovered: -1, trail: null, matches: null });
+    this.drawing.replace(model);
+    this._goal = null;
+    this.canBeWhole = model.nodes.length <= WHOLE_UP_TO;
+    this.whole = this.whole && this.canBeWhole;
+    const empty = this._shownCount === 0;
+    const wanted = model.nodes.filter((node) => !shown[node.id] && (this.whole || empty || (was(node.id) < 0 && model.neighbours(node.id).some((other) => shown[other]))));
+    layout.hold(0);
+    this._add(wanted.map((node) => node.id), wanted.length > 0 ? 0.5 : 0);
+  }
+
+  /** Light some nodes for a moment: they are new. */
+  glow(ids) {
+    const end = performance.now() + 1000 * GLOW_SECONDS;
+    this.scene.glow = { ids, end };
+    const next = () => {
+      if (this.scene.glow?.end !== end) return;
+      if (performance.now() >= end) this.scene.glow = null;
+      else setTimeout(next, 100);
+      this.draw();
+    };
+    next();
   }
 
   isVisible(id) {
@@ -218,6 +260,7 @@ class Graph {
     const links = new Set();
     for (const id of shown) for (const link of this.model.nodes[id].links) if (this._shown[link.from] && this._shown[link.to]) links.add(link);
     this._links = [...links];
+    this._shownCount = shown.length;
     this.layout.show(shown, this._links, heat);
     this._collect();
     // A first part of the way unseen, so that nobody watches a spiral unfold; all of it for who does not want motion.

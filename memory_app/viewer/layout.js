@@ -54,7 +54,7 @@ class Layout {
     this._loose = ids.filter((id) => this._degree[id] === 0);
     this._place();
     this._placeLoose();
-    this.heat = Math.max(this.heat, heat);
+    this.heat = Math.max(this.heat, this._ids.length > 0 ? heat : 0);
   }
 
   /** From now on what has a place gives way by this share only: 1 is freely, 0 not at all. What comes later is free. */

@@ -7,25 +7,35 @@ class Legend {
   /** `types` are those of entities or of relations: {name, count, index}. `on.change()` is called when some were hidden
       or shown. `open`: whether the list is to be seen at first, where there is room. */
   constructor(place, title, id, types, open, on) {
-    this.types = types;
     this.on = on;
-    this.off = new Set();
-    this._made = 0;
-    if (types.length === 0) return;
+    this.off = new Set(); // of the keys of types
     this._list = element("ul", { id });
-    this._boxes = [];
     this._more = element("button", { class: "plain more", type: "button", onclick: () => this._grow(MORE_TYPES) });
     this._all = element("button", { class: "plain", type: "button", text: "Show all", hidden: true, onclick: () => this._setOff([]) });
     this._fold = element("button", { class: "fold", type: "button", "aria-expanded": "true", "aria-controls": `${id}-body`, onclick: () => this._toggle() }, title);
-    this._fold.append(element("span", { class: "amount", text: ` ${number.format(types.length)}` }));
+    this._amount = element("span", { class: "amount" });
+    this._fold.append(this._amount);
     this._body = element("div", { id: `${id}-body`, class: "legend-body" }, this._list, this._more);
-    place.append(element("section", { class: "legend" }, element("div", { class: "legend-head" }, this._fold, this._all), this._body));
-    this._grow(types.length <= FIRST_TYPES + 4 ? types.length : FIRST_TYPES); // no button for a handful
+    this._place = element("section", { class: "legend" }, element("div", { class: "legend-head" }, this._fold, this._all), this._body);
+    place.append(this._place);
+    this.replace(types);
     if (!open || window.innerWidth <= 720) this._toggle();
   }
 
+  /** List other types; what is hidden stays hidden. */
+  replace(types) {
+    this.types = types;
+    this._place.hidden = types.length === 0;
+    this._amount.textContent = ` ${number.format(types.length)}`;
+    const before = this._made ?? 0;
+    this._made = 0;
+    this._boxes = [];
+    this._list.replaceChildren();
+    this._grow(Math.max(before, types.length <= FIRST_TYPES + 4 ? types.length : FIRST_TYPES)); // no button for a handful
+  }
+
   isOff(type) {
-    return this.off.has(type.index);
+    return this.off.has(keyOf(type));
   }
 
   turnOn(type) {
@@ -49,7 +59,7 @@ class Legend {
     this._made = Math.min(types.length, this._made + amount);
     this._more.hidden = this._made === types.length;
     this._more.textContent = `${number.format(types.length - this._made)} more`;
-    if (first > 0) this._boxes[first].focus();
+    if (first > 0) this._boxes[first]?.focus();
   }
 
   _item(type) {
@@ -76,14 +86,14 @@ class Legend {
   }
 
   _setOne(type, shown) {
-    if (shown) this.off.delete(type.index);
-    else this.off.add(type.index);
+    if (shown) this.off.delete(keyOf(type));
+    else this.off.add(keyOf(type));
     this._changed();
   }
 
   _setOff(types) {
-    this.off = new Set(types.map((type) => type.index));
-    this._boxes.forEach((box, index) => (box.checked = !this.off.has(index)));
+    this.off = new Set(types.map(keyOf));
+    this._boxes.forEach((box, index) => (box.checked = !this.isOff(this.types[index])));
     if (types.length === 0 && document.activeElement === this._all) this._boxes[0].focus(); // that button goes away
     this._changed();
   }
@@ -93,3 +103,6 @@ class Legend {
     this.on.change();
   }
 }
+
+/** What a type is known by, also in a later model. */
+const keyOf = (type) => (type.missing ? "missing" : `type ${type.name}`);

@@ -1,4 +1,4 @@
-/* The graph in the form that the page works with. Read once, never changed.
+/* The graph in the form that the page works with. Never changed: what changes the memory makes a new one.
 
    A node is an entity, or a name that relations mention but no entity has (`missing`): nothing that is in the memory is
    left out. A link is all relations from one node to another; it is what gets drawn. */
@@ -7,7 +7,8 @@ const COLOURS = 12; // as many as viewer.css has; types beyond repeat them in an
 const SHAPES = 4;
 
 class Model {
-  constructor(data) {
+  /** `before` is the model that this one follows: types keep their colours. */
+  constructor(data, before = null) {
     const list = (value) => (Array.isArray(value) ? value.filter((item) => item !== null && typeof item === "object") : []);
     this.nodes = [];
     this.links = [];
@@ -24,10 +25,13 @@ class Model {
     this.types = [...this._types.values()].sort(mostFirst);
     this.relationTypes = [...this._relationTypes.values()].sort(mostFirst);
     this.relationTypes.forEach((type, index) => (type.index = index));
-    this.types.forEach((type, index) => {
-      type.colour = `--c${index % COLOURS}`;
-      type.shape = Math.floor(index / COLOURS) % SHAPES;
-    });
+    this._looks = new Map(before?._looks ?? []);
+    for (const type of this.types) {
+      if (!this._looks.has(type.name)) this._looks.set(type.name, this._looks.size);
+      const look = this._looks.get(type.name);
+      type.colour = `--c${look % COLOURS}`;
+      type.shape = Math.floor(look / COLOURS) % SHAPES;
+    }
     if (this._missing.count > 0) this.types.push(this._missing);
     this.types.forEach((type, index) => (type.index = index));
     this.byDegree = this.nodes.map((node) => node.id).sort((a, b) => this.nodes[b].degree - this.nodes[a].degree || a - b);

@@ -26,6 +26,16 @@ class SearchBox {
     this.box.addEventListener("mousedown", (event) => event.preventDefault()); // keep the focus in the input
   }
 
+  /** Look in another model, and find again what is asked for now. */
+  replace(model, search) {
+    Object.assign(this, { model, search });
+    if (this._last.trim() === "") return;
+    const open = !this.box.hidden;
+    this._last = "";
+    this._changed();
+    if (!open) this.close();
+  }
+
   clear() {
     if (this.input.value === "") return false;
     this.input.value = "";

@@ -20,13 +20,13 @@ const ENTITY_COLUMNS = [
   { key: "relations", title: "Relations", first: -1, amount: (node) => node.degree, cell: (node) => [number.format(node.relations.length)] },
 ];
 
-/** Relations as rows; `nodes` are those of the model. */
+/** Relations as rows; `nodes()` are those of the model. */
 function relationColumns(nodes) {
   const end = (node) => [swatch(node.type), element("bdi", { text: shownText(node.name), title: node.name })];
   return [
-    { key: "from", title: "From", first: 1, text: (one) => nodes[one.from].name, cell: (one) => end(nodes[one.from]) },
+    { key: "from", title: "From", first: 1, text: (one) => nodes()[one.from].name, cell: (one) => end(nodes()[one.from]) },
     { key: "kind", title: "Relation", first: 1, text: (one) => one.type, cell: (one) => [element("bdi", { text: shownText(one.type), title: one.type })] },
-    { key: "to", title: "To", first: 1, text: (one) => nodes[one.to].name, cell: (one) => end(nodes[one.to]) },
+    { key: "to", title: "To", first: 1, text: (one) => nodes()[one.to].name, cell: (one) => end(nodes()[one.to]) },
   ];
 }
 
@@ -75,6 +75,18 @@ class Table {
   filter(wanted) {
     this._wanted = wanted;
     this._arrange();
+    this.scroller.scrollTop = 0;
+    this._active = 0;
+    this._draw();
+  }
+
+  /** Other items; what is looked at stays in sight. */
+  replace(items) {
+    this._items = items;
+    this._ranks.clear();
+    if (!this.grid.hidden && this.scroller.clientHeight > 0) this._arrange();
+    this._active = Math.max(0, Math.min(this._active, this._rows.length - 1));
+    this._draw();
   }
 
   /** Have all rows exist, as paper needs them, or those in sight alone. */
@@ -99,7 +111,7 @@ class Table {
   _sortBy(column) {
     const way = this._sort.key === column.key ? -this._sort.way : column.first;
     this._sort = { key: column.key, way };
-    this._arrange();
+    this.filter(this._wanted);
   }
 
   _arrange() {
@@ -116,9 +128,6 @@ class Table {
     this.grid.setAttribute("aria-rowcount", this._rows.length + 1);
     this.none.hidden = this._rows.length > 0;
     this.body.style.height = `${this._rows.length * ROW_HEIGHT}px`;
-    this.scroller.scrollTop = 0;
-    this._active = 0;
-    this._draw();
   }
 
   /** A number for each item by which a column sorts. Comparing names is slow, so that is done once. */

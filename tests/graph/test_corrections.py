@@ -120,7 +120,10 @@ def test_an_observation_that_is_gone_is_told() -> None:
 
 
 def test_a_type_is_changed_under_the_key_in_which_it_stands() -> None:
-    data = b'{"type":"entity","name":"a","entity_type":"old","observations":[]}\n{"type":"entity","name":"b","observations":["x"]}\n'
+    data = (
+        b'{"type":"entity","name":"a","entity_type":"old","observations":[]}\n'
+        b'{"type":"entity","name":"b","observations":["x"]}\n'
+    )
     graph = corrections.change_type(corrections.change_type(read(data), "a", "new"), "b", "new")
     assert written(graph) == (
         b'{"type":"entity","name":"a","entity_type":"new","observations":[]}\n'

@@ -91,7 +91,7 @@ def test_what_the_memory_holds_stays_data(text: str) -> None:
     parsed = Parsed(page)
     [data] = [found for attributes, found in parsed.all("script") if attributes.get("id") == "data"]
     assert json.loads(data) == json.loads(graph)
-    assert len(parsed.all("script")) == 3
+    assert len(parsed.all("script")) == 2
     assert not set("<>&\u2028\u2029") & set(data)
     # Nothing apart from the data, and the list for a browser without scripts, depends on the memory.
     none = '{"entities":[],"relations":[]}'
@@ -106,7 +106,7 @@ def test_the_title_stays_text(text: str) -> None:
     parsed = Parsed(viewer.page("{}", viewer.Source(text)))
     shown = text.replace("\0", "\ufffd").replace("\u202e", "[U+202E]")
     assert [found.strip() for tag in ("title", "h1") for _, found in parsed.all(tag)] == [shown.strip()] * 2
-    assert len(parsed.all("script")) == 3
+    assert len(parsed.all("script")) == 2
 
 
 def test_a_lone_surrogate_becomes_a_replacement_character() -> None:
@@ -134,12 +134,22 @@ def test_the_script_never_makes_markup_or_code_of_text() -> None:
     assert re.findall(f"{markup}|{code}", script) == []
 
 
-def test_every_file_of_the_package_is_in_the_page() -> None:
-    page = viewer.page("{}", SOURCE)
+def test_every_file_of_the_package_is_in_a_page() -> None:
+    pages = viewer.page("{}", SOURCE) + viewer.served_page()
     files = [file for file in FOLDER.iterdir() if file.suffix in {".js", ".css"}]
     assert len(files) > 10
     for file in files:
-        assert file.read_text(encoding="utf-8") in page, file.name
+        assert file.read_text(encoding="utf-8") in pages, file.name
+
+
+def test_the_served_page_may_ask_its_server_and_nobody_else_and_holds_no_memory() -> None:
+    served, written = Parsed(viewer.served_page()), Parsed(viewer.page("{}", SOURCE))
+    policies = [policy_of(served), policy_of(written)]
+    assert policies[0].pop("connect-src") == "'self'"
+    assert [policies[0][name] for name in ("default-src", "form-action", "trusted-types")] == ["'none'"] * 3
+    assert policies[0].keys() == policies[1].keys()
+    asks = [file.name for file in FOLDER.glob("*.js") if "fetch(" in file.read_text(encoding="utf-8")]
+    assert asks == ["connection.js"]
 
 
 def test_no_part_can_end_its_element() -> None:
