@@ -5,6 +5,7 @@ let model = null;
 let search = null;
 let graph = null; // none while the memory is empty
 let changeNumber = 0; // of the last change that the data holds
+let adopting = false; // a change is being taken in: what is looked at stays in sight
 let renamed = null; // by the change that is being taken in
 const state = { chosen: -1, matches: null, view: "graph", rows: "entities", steps: 1, pathFrom: -1, path: null, type: null };
 const live = byId("live");
@@ -203,8 +204,8 @@ function fillTables() {
   if (state.view !== "table") return; // else when it is looked at
   tables.entities.hidden = state.rows !== "entities";
   tables.relations.hidden = state.rows !== "relations";
-  if (state.rows === "entities") tables.entities.filter(isWanted);
-  else tables.relations.filter(isRelationWanted);
+  if (state.rows === "entities") tables.entities.filter(isWanted, adopting);
+  else tables.relations.filter(isRelationWanted, adopting);
   for (const rows of Object.keys(tables)) byId(`rows-${rows}`).setAttribute("aria-pressed", String(state.rows === rows));
 }
 
@@ -364,11 +365,14 @@ function adopt(changed, fresh = []) {
   if (graph !== null) graph.adopt(model, makeLayout(), (id) => was[id]);
   else if (model.nodes.length > 0) {
     graph = newGraph();
+    filter();
     graph.focus(-1);
   }
   showCounts();
-  filter();
+  adopting = true;
   searchBox.replace(model, search);
+  fillTables();
+  adopting = false;
   Object.assign(state, { path: null, type: model.relationTypes.find((one) => one.name === type) ?? null });
   state.chosen = chosen < 0 ? -1 : was.indexOf(chosen);
   if (chosen >= 0 && renamed !== null && state.chosen < 0) state.chosen = model.idOf(renamed[1]);
@@ -445,11 +449,15 @@ async function takeIn(change) {
   }
   if (change.label === undefined) return;
   changes.add(change);
+  taken.set(change.number, change);
+  taken.delete(change.number - KEPT_CHANGES);
   waiting.get(change.number)?.(change);
   if (!change.own) live.textContent = change.label;
 }
 
-const waiting = new Map(); // changes of this page that are not taken in yet, by their numbers
+const KEPT_CHANGES = 50;
+const taken = new Map(); // the last changes that were taken in, by their numbers
+const waiting = new Map(); // for those that this page made and that have not come yet
 
 /** Have the program make a change; true when it is made and shown. `goTo`: the entity to be shown then. */
 async function send(make, goTo = null) {
@@ -461,7 +469,7 @@ async function send(make, goTo = null) {
     return false;
   }
   const change = await new Promise((done) => {
-    if (made.number <= changeNumber) return done(null);
+    if (made.number <= changeNumber) return done(taken.get(made.number) ?? null);
     waiting.set(made.number, done);
     setTimeout(() => done(null), 3000); // the stream is gone: the next one tells
   });

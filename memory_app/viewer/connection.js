@@ -75,7 +75,10 @@ class Connection {
       if (done) return;
       const lines = (pending + decoder.decode(value, { stream: true })).split("\n");
       pending = lines.pop();
-      for (const line of lines) if (line !== "") await on.change(JSON.parse(line));
+      for (const line of lines) {
+        // A mistake of the page's own is no lost connection.
+        if (line !== "") await on.change(JSON.parse(line)).catch((error) => setTimeout(() => { throw error; }));
+      }
     }
   }
 

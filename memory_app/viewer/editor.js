@@ -18,7 +18,7 @@ class Editor {
       return buttons;
     }
     button("Rename", () => this._rename(node));
-    button("Type", () => this._changeType(node));
+    button("Change type", () => this._changeType(node));
     button("Merge", () => this._merge(node));
     button("Delete", () => this._delete(node));
     return buttons;

@@ -71,22 +71,19 @@ class Table {
     return this.grid.hidden;
   }
 
-  /** Show the items for which `wanted(item)` holds. */
-  filter(wanted) {
+  /** Show the items for which `wanted(item)` holds, from the first one; `stay`: what is looked at stays in sight. */
+  filter(wanted, stay = false) {
     this._wanted = wanted;
     this._arrange();
-    this.scroller.scrollTop = 0;
-    this._active = 0;
+    if (!stay) this.scroller.scrollTop = this._active = 0;
+    this._active = Math.max(0, Math.min(this._active, this._rows.length - 1));
     this._draw();
   }
 
-  /** Other items; what is looked at stays in sight. */
+  /** Other items, from the next `filter` on. */
   replace(items) {
     this._items = items;
     this._ranks.clear();
-    if (!this.grid.hidden && this.scroller.clientHeight > 0) this._arrange();
-    this._active = Math.max(0, Math.min(this._active, this._rows.length - 1));
-    this._draw();
   }
 
   /** Have all rows exist, as paper needs them, or those in sight alone. */

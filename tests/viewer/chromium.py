@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 # Generous, because the machine may be busy: a bound is there to end a hang, not to measure.
-PATIENCE: Final = 60.0
+PATIENCE: Final = 20.0
 _FLAGS: Final = (
     "--headless",
     "--no-sandbox",  # root in a container has no sandbox to use
@@ -185,10 +185,16 @@ class Page:
     def wait(self, expression: str) -> None:
         """Wait until an expression is true."""
         end = time.monotonic() + PATIENCE
-        while not self.evaluate(f"Boolean({expression})"):
+        while True:
+            try:
+                if self.evaluate(f"Boolean({expression})"):
+                    return
+                self.evaluate("new Promise(requestAnimationFrame)")  # the browser's own clock, not a sleep of ours
+            except RuntimeError as error:
+                if "navigated" not in str(error):  # the page is being loaded anew
+                    raise
             if time.monotonic() > end:
                 raise TimeoutError(f"never true: {expression}; problems: {self.problems}")
-            self.evaluate("new Promise(requestAnimationFrame)")  # the browser's own clock, not a sleep of ours
 
     def wait_loaded(self) -> None:
         """Wait until a page is there whose scripts are off, so that it cannot tell by itself."""

@@ -72,16 +72,19 @@ class Served:
 @contextlib.contextmanager
 def serving(memory: Path, *options: str) -> Iterator[Served]:
     """Run `view --no-open` for a memory file and wait for its address."""
-    command = [sys.executable, "-m", "memory_app", "view", "--file", str(memory), "--no-open", *options]
-    with running(command) as served:
+    with running(view_command("--file", str(memory), *options)) as served:
         yield served
 
 
+def view_command(*options: str) -> list[str]:
+    return [sys.executable, "-m", "memory_app", "view", "--no-open", *options]
+
+
 @contextlib.contextmanager
-def running(command: list[str]) -> Iterator[Served]:
+def running(command: list[str], env: Mapping[str, str] | None = None) -> Iterator[Served]:
     """Run a program in a terminal of its own and wait for the address that it prints."""
     ours, theirs = os.openpty()
-    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environ = {**os.environ, "PYTHONPATH": str(ROOT), **(env or {})}
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE, env=environ)
     os.close(theirs)
     try:
