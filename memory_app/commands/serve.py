@@ -17,6 +17,7 @@ from memory_app.errors import UsageError
 from memory_app.location.environment import HTTP_TOKEN
 from memory_app.server import start
 from memory_app.server.http.access import access, keep_token, new_token
+from memory_app.server.lifetime import end_at_once_on_signals
 from memory_app.server.stderr import Notices
 from memory_app.text import shown
 
@@ -67,7 +68,7 @@ def _make_token(path: str | None) -> int:
 def _serve_http(asked: argparse.Namespace) -> int:
     hosts = tuple(asked.allow_host)
     granted = access(asked.http, asked.token_file, hosts, asked.read_only, os.environ)._replace(log=asked.access_log)
-    start.end_at_once_on_signals()
+    end_at_once_on_signals()
     location = located(asked, writes=not asked.read_only)
     report = Notices(sys.maxsize if asked.access_log else _LOGGED)
     report(f"memory file: {shown(location.path)} ({location.why})")

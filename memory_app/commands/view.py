@@ -25,9 +25,10 @@ from typing import Final
 from urllib.parse import quote, urlencode
 
 from memory_app import viewer
-from memory_app.commands.memory import existing, opened, same_file, written_new
+from memory_app.commands.memory import existing, opened, same_file, write_new
 from memory_app.commands.screen.terminal import output, safe, say
 from memory_app.disk import calls
+from memory_app.disk.whole import TEMPORARY
 from memory_app.errors import UsageError
 from memory_app.text import shown
 from memory_app.tools import plans
@@ -39,7 +40,7 @@ EXAMPLES: Final = (
     ("view --output memory.html --no-open", "write the page to keep it or to show it elsewhere"),
 )
 
-_PAGE: Final = re.compile(r"memory-view-[0-9a-f]{32}\.html")
+_PAGE: Final = re.compile(rf"memory-view-[0-9a-f]{{32}}\.html({TEMPORARY.pattern})?")
 _PROFILE: Final = re.compile(r"memory(-[A-Za-z0-9._-]{1,64})?\.jsonl")
 _OLD: Final = 24 * 3600.0
 """Seconds after which nobody reads a page among the temporary files any more."""
@@ -72,7 +73,7 @@ def _write(asked: argparse.Namespace, path: str, graph: str) -> int:
     """Write the page of this moment."""
     target = asked.output or _temporary()
     source = viewer.Source(os.path.basename(path), path, time.strftime("%Y-%m-%d %H:%M"))
-    written_new(target, [viewer.page(graph, source).encode()], force=asked.force)
+    write_new(target, [viewer.page(graph, source).encode()], force=asked.force)
     output().line(safe(os.path.abspath(target)))
     address = pathlib.Path(target).resolve().as_uri() + (f"#{quote(asked.entity, safe='')}" if asked.entity else "")
     if not asked.no_open and not _open(address):

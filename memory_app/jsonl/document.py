@@ -226,8 +226,10 @@ def _is_empty(value: Any) -> bool:
     inside = _inside(value)
     if inside is not None:
         return len(value) == 1 and _is_empty(value[inside])
-    return _is_document(value) and not any(value.get(key) for key in _PARTS) and (
-        all(key in value for key in _PARTS) or len(value) == 1
+    return (
+        _is_document(value)
+        and not any(value.get(key) for key in _PARTS)
+        and (all(key in value for key in _PARTS) or len(value) == 1)
     )
 
 

@@ -28,7 +28,7 @@ import sys
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from memory_app.disk import calls
+from memory_app.disk import calls, whole
 from memory_app.errors import UsageError
 from memory_app.location import environment
 from memory_app.location.environment import value_of
@@ -197,12 +197,12 @@ def _is_writable(path: str) -> bool:
         return _takes_files(real)
     except OSError:
         return False
-    return bool(mode & 0o222) and os.access(real, os.W_OK) and os.access(os.path.dirname(real), os.W_OK | os.X_OK)
+    return calls.may_write(real, mode) and os.access(os.path.dirname(real), os.W_OK | os.X_OK)
 
 
 def _takes_files(path: str) -> bool:
     """Whether a file can be made beside `path`, tried: what permissions say is not enough on Windows and shares."""
-    trial = f"{path}.{os.urandom(16).hex()}.tmp"  # the pattern of temporary files: if it is left, a save removes it
+    trial = whole.temporary(path)  # if it is left, a save removes it
     try:
         calls.close(calls.create(trial, patient=False))
         calls.remove(trial)

@@ -7,13 +7,12 @@ migrated: the choice names no old file for one.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 from collections.abc import Callable
 from typing import Final
 
-from memory_app.disk import calls
+from memory_app.disk import whole
 from memory_app.errors import StoreError
 from memory_app.location.choice import Location, Surroundings, locate
 from memory_app.location.expansion import FILE_NAME
@@ -48,16 +47,14 @@ def move_old(location: Location, reads_as_memory: Callable[[bytes], bool]) -> Lo
         return location
     old, settled = location.old, location._replace(old=None)
     try:
-        if not reads_as_memory(_content(old)):
+        if not reads_as_memory(whole.read_whole(old)):
             return settled.noted(f"{shown(old)} is not a memory and stays as it is.")
         lock = Lock(location.path)
         lock.acquire(time.monotonic() + _LOCK_WAIT, lambda: False)
         try:
             if os.path.lexists(location.path):
                 return settled
-            calls.rename(old, location.path)
-            with contextlib.suppress(OSError):  # after a power cut the old name may be back, and is moved again
-                calls.sync_folder(os.path.dirname(location.path))
+            whole.move_to_new_name(old, location.path)
         finally:
             lock.release()
     except (OSError, StoreError) as error:
@@ -68,11 +65,3 @@ def move_old(location: Location, reads_as_memory: Callable[[bytes], bool]) -> Lo
             f"{shown(old)} could not be renamed to {FILE_NAME} ({shown(str(error))}); it is used as it is."
         )
     return settled.noted(f"{shown(old)} was renamed to {FILE_NAME}.")
-
-
-def _content(path: str) -> bytes:
-    fd = calls.open_regular(path)
-    try:
-        return calls.read_all(fd)
-    finally:
-        calls.close(fd)

@@ -7,7 +7,6 @@ answer. Each line on stderr is written before the loop starts.
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
 def serve(file: str | None, profile: str | None, *, read_only: bool = False) -> int:
     """Serve one client over stdin and stdout until the end comes; the exit status. Main thread only."""
+    from memory_app.server.lifetime import end_at_once_on_signals
     from memory_app.server.stdio.pipes import fill_standard
 
     fill_standard()
@@ -43,14 +43,6 @@ def serve(file: str | None, profile: str | None, *, read_only: bool = False) -> 
     from memory_app.server.stdio.run import run
 
     return run(location.path, report, read_only=read_only)
-
-
-def end_at_once_on_signals() -> None:
-    """Until the server is up there is nothing to finish, and Python would print tracebacks."""
-    from memory_app.server.lifetime import ASKING_FOR_THE_END
-
-    for number in ASKING_FOR_THE_END:
-        signal.signal(number, lambda *_: os._exit(0))
 
 
 def _introduction(location: Location) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_app.disk import calls
+from memory_app.disk import calls, whole
 from memory_app.errors import StoreError, UsageError
 from memory_app.jsonl.document import reads_as_memory
 from memory_app.location import choice, migration
@@ -368,7 +368,7 @@ def test_an_old_memory_that_cannot_be_renamed_now_is_used_under_its_old_name(
     def rename(source: str, target: str) -> None:
         raise PermissionError(13, "in use\nby another", source)
 
-    monkeypatch.setattr(calls, "rename", rename)
+    monkeypatch.setattr(whole, "move_to_new_name", rename)
     settled = machine.settle()
     assert settled.path == str(old)
     assert len(settled.notes) == 1
@@ -381,7 +381,7 @@ def test_an_old_memory_is_not_moved_while_another_process_holds_the_lock(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = machine.put(machine.server / "memory.json")
-    monkeypatch.setattr(choice, "_LOCK_WAIT", 0.05)
+    monkeypatch.setattr(migration, "_LOCK_WAIT", 0.05)
     other = Lock(str(machine.server / "memory.jsonl"))
     other.acquire(float("inf"))
     try:
@@ -488,12 +488,12 @@ def test_run_from_its_source_the_servers_folder_is_the_one_of_the_source(at: Pat
 
 def test_a_current_folder_that_was_removed_is_no_obstacle(tmp_path: Path) -> None:
     code = (
-        "import os, sys; sys.path.insert(0, sys.argv[1]); from memory_app.location import choice as paths\n"
+        "import os, sys; sys.path.insert(0, sys.argv[1]); from memory_app.location import choice\n"
         "os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone')\n"
-        "around = paths.surroundings({'HOME': '/h'}, 'memory-server.pyz', '/opt/source/memory_app')\n"
+        "around = choice.surroundings({'HOME': '/h'}, 'memory-server.pyz', '/opt/source/memory_app')\n"
         "print(around.current_folder, around.server_folder)"
     )
-    root = str(Path(choice.__file__).parent.parent)
+    root = str(Path(choice.__file__).parents[2])
     done = subprocess.run(
         [sys.executable, "-c", code, root], cwd=tmp_path, capture_output=True, text=True, timeout=30, check=False
     )

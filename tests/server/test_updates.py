@@ -180,7 +180,7 @@ def test_a_look_that_fails_for_want_of_a_thread_or_of_memory_does_not_end_the_lo
 ) -> None:
     owner, method = where.rsplit(".", 1)
     failing = f"""
-import os, concurrent.futures, memory_app.store
+import os, concurrent.futures, memory_app.storage.store
 from concurrent.futures import ThreadPoolExecutor
 real = {where}
 def failing(self, *arguments):

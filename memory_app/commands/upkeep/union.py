@@ -30,7 +30,8 @@ def united(first: Graph, second: Graph, *, other_lines: bool) -> Graph:
     others = list(second.first_relations())
     there_already = first.relations((one.source, one.target, one.relation_type) for one in others)
     new_relations = [line for line, same in zip(others, there_already, strict=True) if same is None]
-    kept = [raw for raw in _others(second) if raw not in {*first.head, *first.tail}] if other_lines else []
+    known = {*first.head, *first.tail}
+    kept = [raw for raw in _others(second) if raw not in known] if other_lines else []
     return first.replacing(longer).adding(new_entities, new_relations, kept)
 
 

@@ -26,8 +26,6 @@ import asyncio
 import contextlib
 import hmac
 import json
-import logging
-import os
 import socket
 from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
 from typing import Any, Final, NamedTuple
@@ -36,10 +34,10 @@ from urllib.parse import parse_qs
 import uvicorn
 
 from memory_app.errors import GraphError, StoreError
+from memory_app.server import lifetime
 from memory_app.server.http.edits import read_edit
 from memory_app.server.http.feed import Feed
 from memory_app.server.http.limits import Config
-from memory_app.server.lifetime import on_signals
 from memory_app.server.stderr import Notices
 
 Scope = MutableMapping[str, Any]
@@ -51,7 +49,7 @@ HOST: Final = "127.0.0.1"
 _LARGEST_BODY: Final = 1 << 20  # bytes: a long observation
 _BODY_SECONDS: Final = 10.0
 _LEFT_SECONDS: Final = 60.0  # without any page, after which the program ends: a page that is reloaded is back sooner
-_STOP_SECONDS: Final = 2
+_LOGGERS: Final = ("uvicorn", "asyncio")
 _HEADERS: Final = {
     "cache-control": "no-store",
     "content-security-policy": "frame-ancestors 'none'",  # the rest stands in the page
@@ -82,12 +80,8 @@ class Events(NamedTuple):
 
 def run(view: View, report: Notices, events: Events) -> int:
     """Serve until a signal comes or all pages are closed; the exit status. Main thread only."""
-    for name in ("uvicorn", "asyncio"):
-        logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # they would print tracebacks
     listening = socket.create_server((HOST, 0))
-    if not asyncio.run(_serve(view, report, events, listening)):
-        os._exit(0)  # a thread hangs in the file system; the interpreter would wait for it for ever
-    return 0
+    return lifetime.run(lambda: _serve(view, report, events, listening), report, _LOGGERS)
 
 
 async def _serve(view: View, report: Notices, events: Events, listening: socket.socket) -> bool:
@@ -103,7 +97,7 @@ async def _serve(view: View, report: Notices, events: Events, listening: socket.
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        timeout_graceful_shutdown=_STOP_SECONDS,
+        timeout_graceful_shutdown=lifetime.HTTP_DRAIN_SECONDS,
     )
     server = _Server(config)
 
@@ -112,10 +106,13 @@ async def _serve(view: View, report: Notices, events: Events, listening: socket.
         server.should_exit = True
 
     application.left = end
-    on_signals(loop, end)
-    events.ready(f"http://{HOST}:{port}/")
-    await server.serve(sockets=[listening])
-    return await application.close()
+    with lifetime.stopping_on_signals(loop, end):
+        events.ready(f"http://{HOST}:{port}/")
+        try:
+            await server.serve(sockets=[listening])
+        finally:
+            clean = await application.close()
+    return clean
 
 
 class Application:

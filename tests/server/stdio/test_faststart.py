@@ -24,9 +24,13 @@ URI = "memory://knowledge-graph"
 WAYS = {
     "fast": "",
     "by threads": THREADS,
-    "plain import": "from memory_app.server.stdio import faststart; faststart.CARRIED['mcp'] = '0.0.0'",
+    "plain import": "from memory_app.server import sdk; sdk.CARRIED['mcp'] = '0.0.0'",
+    "plain import of what the archive holds": (
+        "from tests.lean import leave_out\nleave_out()\nfrom memory_app.server import sdk; sdk.CARRIED['mcp'] = '0.0.0'"
+    ),
     "plain handlers": (
-        "import memory_app.server.stdio.faststart as q; q.load(); q.is_carried = lambda: False; q.load = lambda: False"
+        "import memory_app.server.stdio.faststart as q; from memory_app.server import sdk\n"
+        "q.load(); sdk.is_carried = lambda: False; q.load = lambda: False"
     ),
     "failing fast import": (
         "from memory_app.server.stdio import faststart as q\n"
