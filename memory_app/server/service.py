@@ -108,7 +108,7 @@ class Service:
         try:
             plan = table.plan(name, arguments)
             if isinstance(plan, plans.Write):
-                answer = await self._write(plan)
+                answer = await self._write(plan.apply)
             else:
                 graph = await self.graph()
                 if plan.heavy(graph):
@@ -132,6 +132,11 @@ class Service:
             return work()
         finally:
             self._took = time.thread_time() - began
+
+    async def change(self, apply: Callable[[Graph], tuple[Graph, _T]]) -> _T:
+        """Have the store apply a change that is no tool's, and wait until it is saved. Raises what `apply` raises, and
+        `StoreError`. Returns after every subscriber was told."""
+        return await self._write(apply)
 
     async def resource(self, shape: Callable[[bytes], _T]) -> _T:
         """The whole graph as JSON, in the form that the front wants; `shape` runs in a thread. Raises `StoreError`."""
@@ -188,8 +193,8 @@ class Service:
         if not loading.cancelled():
             loading.exception()  # whoever waits for it gets it; nobody may be left
 
-    async def _write(self, plan: plans.Write) -> Answer:
-        future = self._store.submit(plan.apply)
+    async def _write(self, apply: Callable[[Graph], tuple[Graph, _T]]) -> _T:
+        future = self._store.submit(apply)
         self._waiting.add(future)
         saving = asyncio.wrap_future(future)
         try:
