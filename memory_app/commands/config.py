@@ -14,6 +14,7 @@ import sys
 from typing import Any, Final
 
 from memory_app import environment
+from memory_app.commands.access import find
 from memory_app.commands.clients import editing, entry, jsonc, toml
 from memory_app.commands.clients.entry import Found, Start
 from memory_app.commands.clients.link import link
@@ -21,7 +22,7 @@ from memory_app.commands.clients.table import CLIENTS, Client, Machine, places
 from memory_app.commands.frame import program
 from memory_app.commands.terminal import Terminal, output, safe, say, write_json
 from memory_app.errors import UsageError
-from memory_app.expansion import expanded, file_path, shown
+from memory_app.expansion import shown
 from memory_app.paths import archive
 
 EXAMPLES: Final = (
@@ -82,13 +83,14 @@ def this_start(environ: dict[str, str]) -> Start:
 
 def _start(asked: argparse.Namespace) -> Start:
     chosen: dict[str, str] = {}
-    if asked.file is not None:
-        written = expanded(asked.file, "--file", os.environ, sys.platform)
-        chosen[environment.FILE] = file_path(written, os.getcwd(), sys.platform)
-    if asked.profile is not None:
-        if chosen:
-            raise UsageError("--file and --profile are both given: a profile has its file beside the default one.")
-        chosen[environment.PROFILE] = asked.profile
+    if asked.file is not None or asked.profile is not None:
+        location = find(asked)
+        for note in location.notes:
+            say(f"memory-server: {note}")
+        if asked.file is not None:
+            chosen[environment.FILE] = location.path
+        else:
+            chosen[environment.PROFILE] = asked.profile
     return this_start(chosen)
 
 

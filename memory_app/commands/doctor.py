@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from memory_app import __version__, environment
 from memory_app.commands import beside
-from memory_app.commands.access import located, whole
+from memory_app.commands.access import find, whole
 from memory_app.commands.clients.table import Machine
 from memory_app.commands.configured import Entry, entries, npm_memories
 from memory_app.commands.frame import program
@@ -75,12 +75,14 @@ def run(asked: argparse.Namespace) -> int:
 
 def _memory(asked: argparse.Namespace) -> _Memory:
     try:
-        path, why = located(asked)[:2]
+        location = find(asked)
     except UsageError as error:
         return _Memory(None, "", None, Trial("which file it is", False, str(error)), [], [])
+    path, why = location.path, location.why
     folder, tried = _tried(path)
     there = os.path.isdir(os.path.dirname(os.path.realpath(path)))
-    around = [Trial(one.text, None) for one in beside.findings(path)] if there else []
+    around = [Trial(note, None) for note in location.notes]
+    around += [Trial(one.text, None) for one in beside.findings(path)] if there else []
     return _Memory(path, why, folder, _state(path), tried, around)
 
 
