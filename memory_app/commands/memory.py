@@ -29,6 +29,14 @@ _SILENCE: Final = 1.0
 
 
 def located(asked: argparse.Namespace, *, writes: bool = False) -> Location:
+    """As `find`; what is to be said of it goes to stderr."""
+    location = find(asked, writes=writes)
+    for note in location.notes:
+        say(f"memory-server: {note}")
+    return location
+
+
+def find(asked: argparse.Namespace, *, writes: bool = False) -> Location:
     """The memory that was asked for. A file of the old name is moved only by a command that `writes`."""
     package = os.path.dirname(os.path.dirname(__file__))
     location = locate(asked.file, asked.profile, surroundings(os.environ, sys.argv[0], package))
@@ -37,8 +45,6 @@ def located(asked: argparse.Namespace, *, writes: bool = False) -> Location:
         location = move_old(location, document.reads_as_memory)
     elif old is not None:
         location = location._replace(path=old, why="under its old name", old=None)
-    for note in location.notes:
-        say(f"memory-server: {note}")
     return location
 
 
