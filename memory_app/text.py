@@ -1,9 +1,9 @@
 """Text: folding for search, lone surrogates, one safe line, and numbers with their nouns.
 
-Folding gives what `cafe`, `Café` in either normal form and `CAFÉ` have in common.
-
-NFKD, case folding, NFKD again (case folding can make characters that decompose), the combining marks U+0300 to U+036F
-dropped, and the dotless i taken as i. Marks of other scripts stay, since there they tell words apart.
+Folding gives what `cafe`, `Café` in either normal form and `CAFÉ` have in common: NFKD, case folding, NFKD again (case
+folding can make characters that decompose), the combining marks U+0300 to U+036F dropped, and the dotless i taken as i.
+Marks of other scripts stay, since there they tell words apart. Standard library only, and no other module of the
+program: every layer may import this one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import unicodedata
 from typing import Final
 
 SURROGATE: Final = re.compile("[\ud800-\udfff]")
-
 _MARKS: Final = re.compile("[\u0300-\u036f]+")
 # Those of them that can go before anything else without a difference to the rest: not the iota below, which folds to a
 # letter, and not the joiner that keeps marks apart. Normalizing a long run of marks takes the square of its length.

@@ -1,4 +1,4 @@
-"""An `os` for `memory_app.disk.calls` that does something of a test's choice right before the calls that change the disk.
+"""An `os` for `memory_app.disk.calls`: something of a test's choice right before a call that changes the disk.
 
 Put there with `monkeypatch.setattr(disk, "os", GatedOs())`. It forces a moment instead of waiting for it: what another
 process does between two calls is either done in line, before the second of them (`before`), or by another thread while

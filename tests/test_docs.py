@@ -16,12 +16,14 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
-from memory_app.cli import commands, read_arguments, variables
+from memory_app.cli import read_arguments
+from memory_app.commands import COMMANDS
 from memory_app.commands.clients.catalogue import CLIENTS, Machine, places
 from memory_app.commands.frame import parser_of
 from memory_app.commands.help import topics
 from memory_app.commands.screen.pages import rendered
 from memory_app.commands.screen.terminal import Terminal, columns
+from memory_app.location.environment import SET_BY_PEOPLE
 from memory_app.lock import lock
 from memory_app.server.stdio import messages
 from memory_app.storage import memory_file
@@ -71,12 +73,12 @@ def anchors(page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", [README, GUIDE / "environment.md"], ids=["readme", "guide"])
-@pytest.mark.parametrize("name", variables())
+@pytest.mark.parametrize("name", [*SET_BY_PEOPLE, "MEMORY_SERVER_CACHE", "NO_COLOR"])
 def test_every_variable_is_in_the_table(page: Path, name: str) -> None:
     assert re.search(rf"^\| `{name}` \| \S", text(page), re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", commands())
+@pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_and_every_option_of_it_is_described(name: str) -> None:
     assert re.search(rf"^\|.*`{name}\b", text(README), re.MULTILINE)
     section = re.search(rf"^### {name}\n(.*?)(?=^##|\Z)", text(GUIDE / "commands.md"), re.MULTILINE | re.DOTALL)
@@ -97,7 +99,7 @@ def test_every_command_that_is_shown_can_be_run(page: Path) -> None:
         asked = read_arguments(words)
         if asked.command is None or asked.command.startswith("-"):
             continue
-        assert asked.command in commands(), shown
+        assert asked.command in COMMANDS, shown
         arguments = [word.replace("WORDS", "word").replace("N", "1") for word in asked.arguments if word != "<"]
         if "--help" not in arguments and "CLIENT" not in arguments:
             parser_of(asked.command)[0].parse_intermixed_args(arguments)
@@ -117,7 +119,7 @@ def test_the_pages_and_the_list_of_topics_agree() -> None:
     listed = set(re.findall(r"\(([a-z-]+)\.md\)", text(GUIDE / "index.md")))
     assert listed | {"index"} == set(topics()) == {page.stem for page in PAGES}
     assert all(topics().values())
-    assert not set(topics()) - {"index"} & set(commands()), "`help NAME` could mean two things"
+    assert not set(topics()) - {"index"} & set(COMMANDS), "`help NAME` could mean two things"
 
 
 @every_page
@@ -196,7 +198,7 @@ def test_a_translation_names_the_same_things(language: str) -> None:
     for part in ("make run", "make test", "make pyz", "config claude-desktop --write", "MEMORY_FILE_PATH", "2026.8.31"):
         assert part in text(page)
     named = set(re.findall(r"`([a-z]+)(?: [^`]*)?`", re.search(r"(?:^\|.*\n)+", text(page), re.MULTILINE)[0]))  # type: ignore[index]
-    assert named <= set(commands())
+    assert named <= set(COMMANDS)
 
 
 def sources() -> str:

@@ -8,7 +8,7 @@ through the Store alone, the rest of the file system through `disk`. None of the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 
@@ -40,13 +40,6 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "doctor": Command("doctor", _SET_UP, "find out why something does not work on this machine"),
     "help": Command("help", _SET_UP, "read the guide, or about one command"),
 }
-
-
-def run(name: str, arguments: Sequence[str], file: str | None, profile: str | None) -> int:
-    """Run a command with the arguments behind its name; `file` and `profile` were given before it."""
-    from memory_app.commands import frame
-
-    return frame.run(name, arguments, file, profile)
 
 
 def overview(program: str) -> str:

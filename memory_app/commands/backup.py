@@ -1,5 +1,5 @@
 """Make a dated copy of the memory file: <name>.<UTC time>.bak beside it, or in another folder. The copy is the file as
-it was at one moment, also while a server writes. If the newest bytes are backed up already, no second copy is made."""
+it was at one moment, also while a server writes. If the newest copy holds just these bytes, no second one is made."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import argparse
 import os
 from typing import Final
 
-from memory_app.commands import backups
-from memory_app.commands.memory import existing, located, whole
+from memory_app.commands.memory import existing, located, read_whole
 from memory_app.commands.screen.terminal import Terminal, output, safe, write_json
+from memory_app.commands.upkeep import states
 from memory_app.errors import UsageError
 from memory_app.text import counted
 
@@ -26,7 +26,7 @@ def register(parser: argparse.ArgumentParser) -> None:
         "--keep",
         type=_number,
         metavar="N",
-        help="then remove all but the newest N copies (nothing else is ever removed)",
+        help="then remove all but the newest N whole copies, never that of the present state, and nothing else",
     )
     parser.add_argument("--list", action="store_true", help="list the copies; makes none")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -37,8 +37,8 @@ def run(asked: argparse.Namespace) -> int:
         show(located(asked).path, asked.to, as_json=asked.json)
         return 0
     path = existing(asked).path
-    copy, new = backups.made(path, whole(path), asked.to)
-    gone = [] if asked.keep is None else backups.thinned(path, asked.keep, asked.to)
+    copy, new = states.back_up(path, read_whole(path), asked.to)
+    gone = [] if asked.keep is None else states.prune(path, asked.keep, asked.to, copy)
     if asked.json:
         write_json({"backup": copy, "new": new, "removed": [old.path for old in gone]})
         return 0
@@ -51,16 +51,24 @@ def run(asked: argparse.Namespace) -> int:
 
 def show(path: str, folder: str | None, *, as_json: bool) -> None:
     """List the backups of a memory file."""
-    found = backups.listed(path, folder)
+    found = states.listed(path, folder)
     if as_json:
-        write_json([{"backup": one.path, "time": one.stamp, "bytes": one.size} for one in found])
+        write_json(
+            [
+                {"backup": one.path, "time": one.stamp, "bytes": one.size, "whole": not states.damage(one)}
+                for one in found
+            ]
+        )
         return
     out: Terminal = output()
     if not found:
         out.line(f"There are no backups of {safe(path)}{' in ' + safe(folder) if folder else ''}.")
         return
     for number, one in enumerate(found, 1):
-        out.line(f"{number:>3}  {backups.when(one.seconds)}  {one.size:>12,} bytes  {safe(os.path.basename(one.path))}")
+        damage = states.damage(one)
+        mark = "  " + out.styled(damage, "yellow") if damage else ""
+        name = safe(os.path.basename(one.path))
+        out.line(f"{number:>3}  {states.when(one.seconds)}  {one.size:>12,} bytes  {name}{mark}")
     out.line(out.styled(f"in {safe(os.path.dirname(found[0].path))}", "dim"))
 
 

@@ -9,7 +9,7 @@ import argparse
 from typing import Any, Final
 
 from memory_app.commands.frame import program
-from memory_app.commands.memory import existing, whole
+from memory_app.commands.memory import existing, read_whole
 from memory_app.commands.screen.terminal import Terminal, output, padded, safe, tracked, write_json
 from memory_app.commands.upkeep import leftovers
 from memory_app.commands.upkeep.findings import KINDS, Finding, in_order, lines_text
@@ -39,7 +39,7 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 def run(asked: argparse.Namespace) -> int:
     location = existing(asked)
-    inspection = inspected(whole(location.path), lambda lines, what: tracked(lines, len(lines), what))
+    inspection = inspected(read_whole(location.path), lambda lines, what: tracked(lines, len(lines), what))
     found = [one for one in inspection.findings + leftovers.findings(location.path) if one.kind not in asked.ignore]
     if asked.json:
         write_json(_as_json(location.path, inspection.counts, found))

@@ -18,7 +18,7 @@ from memory_app.commands.clients.catalogue import CLIENTS, Client, Machine, plac
 from memory_app.commands.clients.entry import Found, Start
 from memory_app.commands.clients.link import link
 from memory_app.commands.frame import program
-from memory_app.commands.memory import find
+from memory_app.commands.memory import find_memory
 from memory_app.commands.screen.terminal import Terminal, output, safe, say, write_json
 from memory_app.errors import UsageError
 from memory_app.location import environment
@@ -84,7 +84,7 @@ def this_start(environ: dict[str, str]) -> Start:
 def _start(asked: argparse.Namespace) -> Start:
     chosen: dict[str, str] = {}
     if asked.file is not None or asked.profile is not None:
-        location = find(asked)
+        location = find_memory(asked)
         for note in location.notes:
             say(f"memory-server: {note}")
         if asked.file is not None:

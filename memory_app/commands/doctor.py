@@ -16,7 +16,7 @@ from memory_app import __version__
 from memory_app.commands.clients.catalogue import Machine
 from memory_app.commands.clients.configured import Entry, entries, npm_memories
 from memory_app.commands.frame import program
-from memory_app.commands.memory import find, whole
+from memory_app.commands.memory import find_memory, read_whole
 from memory_app.commands.screen.terminal import Terminal, output, safe, write_json
 from memory_app.commands.upkeep import leftovers
 from memory_app.commands.upkeep.trials import Trial, trials
@@ -77,7 +77,7 @@ def run(asked: argparse.Namespace) -> int:
 
 def _memory(asked: argparse.Namespace) -> _Memory:
     try:
-        location = find(asked)
+        location = find_memory(asked)
     except UsageError as error:
         return _Memory(None, "", None, Trial("which file it is", False, str(error)), [], [])
     path, why = location.path, location.why
@@ -106,7 +106,7 @@ def _state(path: str) -> Trial:
     if not os.path.lexists(path):
         return Trial("it is not there yet", True, "the first thing that is stored makes it")
     try:
-        data = whole(path)
+        data = read_whole(path)
     except MemoryServerError as error:
         return Trial("it can be read", False, str(error))
     if not reads_as_memory(data):

@@ -11,7 +11,7 @@ import os
 from typing import Final
 
 from memory_app.commands.exports import FORMS, Memory, Options, form_of, writer
-from memory_app.commands.memory import existing, opened, same_file, written_new
+from memory_app.commands.memory import existing, opened, same_file, write_new
 from memory_app.commands.screen.terminal import say, tracked, write_bytes
 from memory_app.errors import UsageError
 from memory_app.text import counted, shown
@@ -50,7 +50,7 @@ def run(asked: argparse.Namespace) -> int:
     if output is None:
         write_bytes(chunks)
     else:
-        written_new(output, chunks, force=asked.force)
+        write_new(output, chunks, force=asked.force)
         counts = f"{counted(len(memory.entities), 'entity')} and {counted(len(memory.relations), 'relation')}"
         say(f"Wrote {counts} to {shown(output)}")
     return 0

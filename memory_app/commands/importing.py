@@ -5,12 +5,11 @@ that both have get the observations that they lack. The memory is backed up firs
 from __future__ import annotations
 
 import argparse
-import os
 from typing import Any, Final
 
-from memory_app.commands import backups
-from memory_app.commands.memory import changed, contents_of, located, opened, refuse_read_only, same_file, whole
+from memory_app.commands.memory import changed, contents_of, located, opened, refuse_read_only, same_file
 from memory_app.commands.screen.terminal import output, safe, say, working, write_json
+from memory_app.commands.upkeep import states
 from memory_app.commands.upkeep.differences import Difference, show_side, show_types
 from memory_app.commands.upkeep.union import united
 from memory_app.errors import UsageError
@@ -44,15 +43,15 @@ class _Import:
         types: dict[str, tuple[str, str]] = {}
         for one in self._graphs:
             types.update(Difference.between(after, one).types)
-            after = united(after, one, other_lines=False).graph
+            after = united(after, one, other_lines=False)
         self.difference = Difference.between(graph, after)._replace(types=types)
         return after
 
     def apply(self, graph: Graph) -> tuple[Graph, None]:
         """For the store."""
         after = self.look(graph)
-        if after is not graph and os.path.exists(self._path):
-            self.backup = backups.made(self._path, whole(self._path))[0]
+        if after is not graph:
+            self.backup = states.keep_present(self._path)
         return after, None
 
 

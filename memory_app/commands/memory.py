@@ -7,45 +7,36 @@ import concurrent.futures
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeVar
 
 from memory_app.commands.screen.terminal import say, working
-from memory_app.disk import calls
+from memory_app.disk import calls, whole
 from memory_app.errors import StoreError, UsageError
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
-from memory_app.location.choice import Location, locate, move_old, surroundings
+from memory_app.location.choice import Location, surroundings
+from memory_app.location.migration import find
 from memory_app.storage.store import Store
 from memory_app.text import shown
 
 T = TypeVar("T")
-
-_TRIES: Final = 20
-"""Readings of a file that changes meanwhile; a writer that never rests is told about."""
 
 _SILENCE: Final = 1.0
 """Seconds of waiting for another writer before the person is told."""
 
 
 def located(asked: argparse.Namespace, *, writes: bool = False) -> Location:
-    """As `find`; what is to be said of it goes to stderr."""
-    location = find(asked, writes=writes)
+    """As `find_memory`; what is to be said of it goes to stderr."""
+    location = find_memory(asked, writes=writes)
     for note in location.notes:
         say(f"memory-server: {note}")
     return location
 
 
-def find(asked: argparse.Namespace, *, writes: bool = False) -> Location:
+def find_memory(asked: argparse.Namespace, *, writes: bool = False) -> Location:
     """The memory that was asked for. A file of the old name is moved only by a command that `writes`."""
-    package = os.path.dirname(os.path.dirname(__file__))
-    location = locate(asked.file, asked.profile, surroundings(os.environ, sys.argv[0], package))
-    old = location.old
-    if old is not None and writes:
-        location = move_old(location, document.reads_as_memory)
-    elif old is not None:
-        location = location._replace(path=old, why="under its old name", old=None)
-    return location
+    return find(asked.file, asked.profile, surroundings(os.environ, sys.argv[0]), moves=writes)
 
 
 def existing(asked: argparse.Namespace, *, writes: bool = False) -> Location:
@@ -95,30 +86,25 @@ def changed(store: Store, change: Callable[[Graph], tuple[Graph, T]]) -> T:
 def refuse_read_only(path: str) -> None:
     """StoreError if the memory file may not be written: told before anything is copied for its sake."""
     real = os.path.realpath(path)
-    if os.path.exists(real) and not (os.stat(real).st_mode & 0o222 and os.access(real, os.W_OK)):
+    if os.path.exists(real) and not calls.may_write(real, os.stat(real).st_mode):
         raise StoreError(f"{shown(path)} is read-only. Make it writable (chmod u+w) if it is to be changed.")
 
 
-def whole(path: str) -> bytes:
+def read_whole(path: str) -> bytes:
     """All bytes of a file, as they were at one moment. StoreError if they cannot be had."""
     try:
-        for _ in range(_TRIES):
-            fd = calls.open_regular(path)
-            try:
-                before = calls.signature(fd)
-                data = calls.read_all(fd)
-                if calls.signature(fd) == before:
-                    return data
-            finally:
-                calls.close_if_possible(fd)
+        return whole.read_whole(path)
+    except whole.KeepsChanging as error:
+        raise StoreError(
+            f"{shown(path)} keeps changing while it is read. Stop the program that writes it, then try again."
+        ) from error
     except OSError as error:
         raise StoreError(f"{shown(path)} could not be read: {error.strerror or error}.") from error
-    raise StoreError(f"{shown(path)} keeps changing while it is read. Stop the program that writes it, then try again.")
 
 
 def contents_of(path: str) -> document.Contents:
     """What a file that is not the store's holds; `-` is stdin. UsageError if it is no memory."""
-    data = sys.stdin.buffer.read() if path == "-" else whole(path)
+    data = sys.stdin.buffer.read() if path == "-" else read_whole(path)
     try:
         return document.read(data)
     except document.NotAMemory as error:
@@ -133,26 +119,26 @@ def same_file(one: str, other: str) -> bool:
         return os.path.realpath(one) == os.path.realpath(other)
 
 
-def written_new(path: str, chunks: list[bytes] | Iterator[bytes], *, force: bool = False) -> None:
+def write_new(path: str, chunks: Iterable[bytes], *, force: bool = False) -> None:
     """Write a new file, whole and synced or not at all; an existing one only with `force`. 0600, it holds a memory."""
-    target = os.path.realpath(path)
-    if os.path.lexists(target) and not force:
-        raise UsageError(f"{shown(path)} exists already. Name another file, or add --force to replace it.")
-    temporary = f"{target}.{os.urandom(16).hex()}.tmp"
-    try:
-        fd = calls.create(temporary)
+    with _told_as_written(path):
         try:
-            if os.path.exists(target):
-                calls.set_owner_and_mode(fd, os.stat(target))
-            calls.write_all(fd, chunks)
-            calls.sync(fd)
-        finally:
-            calls.close(fd)
-        calls.replace(temporary, target)
-        calls.sync_folder(os.path.dirname(target))
+            (whole.write_over if force else whole.write_new)(os.path.realpath(path), chunks)
+        except FileExistsError as error:
+            raise UsageError(
+                f"{shown(path)} exists already. Name another file, or add --force to replace it."
+            ) from error
+
+
+def write_over(path: str, chunks: Iterable[bytes], check: Callable[[], None]) -> None:
+    """Replace a file, or the one that a link leads to, as a whole; `check` may raise right before."""
+    with _told_as_written(path):
+        whole.write_over(os.path.realpath(path), chunks, check)
+
+
+@contextlib.contextmanager
+def _told_as_written(path: str) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
-        calls.remove_if_possible(temporary)
         raise StoreError(f"{shown(path)} could not be written: {error.strerror or error}.") from error
-    except BaseException:
-        calls.remove_if_possible(temporary)
-        raise

@@ -9,9 +9,9 @@ import argparse
 import os
 from typing import Final
 
-from memory_app.commands import backups
-from memory_app.commands.memory import changed, existing, opened, refuse_read_only, whole
+from memory_app.commands.memory import changed, existing, opened, read_whole, refuse_read_only
 from memory_app.commands.screen.terminal import output, safe, working, write_json
+from memory_app.commands.upkeep import states
 from memory_app.commands.upkeep.inspection import judged
 from memory_app.commands.upkeep.mending import Mended, Options, mend
 from memory_app.graph.graph import Graph
@@ -55,7 +55,7 @@ class _Repair:
             unreadable = frozenset(raw for raw in (*graph.head, *graph.tail) if judged(raw)[0] == "unreadable")
         mended = mend(graph, Options(self._asked.add_missing, unreadable))
         after = b"".join(mended.graph.chunks())
-        present = whole(self._path)
+        present = read_whole(self._path)
         self._present = present
         return None if present in (after, after.removesuffix(b"\n")) else mended
 
@@ -64,10 +64,10 @@ class _Repair:
         self.mended = self.look(graph)
         if self.mended is None:
             return graph, None
-        self.backup = backups.made(self._path, self._present)[0]
+        self.backup = states.back_up(self._path, self._present)[0]
         if self.mended.moved_out and self.side_file is None:
             lines = b"".join(raw + b"\n" for raw in self.mended.moved_out)
-            self.side_file = backups.made(self._path, lines, ending=".unreadable")[0]
+            self.side_file = states.back_up(self._path, lines, ending=".unreadable")[0]
         return self.mended.graph, None
 
 

@@ -8,15 +8,16 @@ import os
 import time
 from typing import Final
 
-from memory_app.commands import backup, backups
-from memory_app.commands.memory import changed, located, opened, refuse_read_only, whole
+from memory_app.commands import backup
+from memory_app.commands.memory import changed, located, opened, read_whole, refuse_read_only, write_over
 from memory_app.commands.screen.terminal import output, safe, say, write_json
+from memory_app.commands.upkeep import states
 from memory_app.commands.upkeep.differences import Difference
-from memory_app.errors import UsageError
+from memory_app.errors import StoreError
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.lock.lock import WAIT, Lock
-from memory_app.text import counted, shown
+from memory_app.text import shown
 
 EXAMPLES: Final = (
     ("restore", "bring the newest backup back"),
@@ -30,9 +31,8 @@ def register(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "backup",
         nargs="?",
-        default="1",
         metavar="WHICH",
-        help="a number of --list (1 is the newest), a time, or a path",
+        help="a number of --list, a time that it shows, or a path (default: the newest that is whole)",
     )
     parser.add_argument(
         "--from", dest="folder", metavar="FOLDER", help="where the copies are (default: beside the file)"
@@ -47,66 +47,62 @@ def run(asked: argparse.Namespace) -> int:
     if asked.list:
         backup.show(path, asked.folder, as_json=asked.json)
         return 0
-    chosen = _chosen(asked.backup, path, asked.folder)
-    data = whole(chosen)
-    try:
-        wanted = Graph.of(document.read(data))
-    except document.NotAMemory as error:
-        raise UsageError(f"{shown(chosen)} is not a memory: {error}.") from error
-    present = whole(path) if os.path.exists(path) else None
+    if asked.backup is None:
+        state = states.newest(path, asked.folder, _tell_note)
+    else:
+        state = states.chosen(asked.backup, path, asked.folder, _tell_note)
+    chosen, data = state.path, state.data
+    wanted = Graph.of(state.contents)
+    present = read_whole(path) if os.path.exists(path) else None
     difference = Difference.between(_graph(present), wanted)
     if asked.dry_run:
         _tell(asked.json, difference, chosen, None, dry=True)
         return 0
     refuse_read_only(path)
-    kept = None
-    if present is not None:
-        if document.reads_as_memory(present):
-            kept = _restored(path, data, wanted)
-        else:
-            kept = _put_aside(path)
-            _restored(path, data, wanted)
+    if present is None or document.reads_as_memory(present):
+        kept = _restored(path, data, wanted)
     else:
-        _restored(path, data, wanted)
+        kept = _replace(path, wanted)
     _tell(asked.json, difference, chosen, kept, dry=False)
     return 0
+
+
+def _tell_note(note: str) -> None:
+    say(f"memory-server: {note}")
 
 
 def _restored(path: str, data: bytes, wanted: Graph) -> str | None:
     """Have the store write the wanted graph; the backup of what it replaces, None if there was nothing to replace."""
 
     def change(graph: Graph) -> tuple[Graph, str | None]:
-        present = whole(path) if os.path.exists(path) else None
+        present = read_whole(path) if os.path.exists(path) else None
         if present is not None and present.rstrip(b"\n") == data.rstrip(b"\n"):
             return graph, None
-        return wanted, None if present is None else backups.made(path, present)[0]
+        return wanted, None if present is None else states.back_up(path, present)[0]
 
     with opened(path) as store:
         return changed(store, change)
 
 
-def _put_aside(path: str) -> str:
-    """A present file that is no memory cannot be the store's: under the lock it becomes a backup as a whole."""
+def _replace(path: str, wanted: Graph) -> str:
+    """Replace a present file that is no memory, and so cannot be the store's; its backup.
+
+    Under the lock it is copied first, then replaced as a whole: there is no moment without a file.
+    """
     lock = Lock(path)
     lock.acquire(time.monotonic() + WAIT)
     try:
-        return backups.moved_away(path)
+        present = read_whole(path)
+        kept = states.back_up(path, present)[0]
+
+        def check() -> None:
+            if not lock.held() or read_whole(path) != present:
+                raise StoreError(f"{shown(path)} was changed by another program just now; it was left as it is.")
+
+        write_over(path, wanted.chunks(), check)
+        return kept
     finally:
         lock.release()
-
-
-def _chosen(which: str, path: str, folder: str | None) -> str:
-    found = backups.listed(path, folder)
-    if which.isdecimal() and len(which) < 5:
-        if not found:
-            raise UsageError(f"there are no backups of {shown(path)}. Name the file that is to be brought back.")
-        if not 1 <= int(which) <= len(found):
-            raise UsageError(f"there are {counted(len(found), 'backup')}, but no number {which}. Try: restore --list")
-        return found[int(which) - 1].path
-    match = next((one.path for one in found if which in (one.stamp, os.path.basename(one.path))), None)
-    if match is None and not os.path.exists(which):
-        raise UsageError(f"{shown(which)} is neither a backup of {shown(path)} nor a file. Try: restore --list")
-    return match or which
 
 
 def _graph(data: bytes | None) -> Graph:

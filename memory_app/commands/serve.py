@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
 from typing import Final
 
@@ -16,7 +15,9 @@ from memory_app.commands.memory import located
 from memory_app.commands.screen.terminal import output
 from memory_app.errors import UsageError
 from memory_app.location.environment import HTTP_TOKEN
+from memory_app.server import start
 from memory_app.server.http.access import access, keep_token, new_token
+from memory_app.server.lifetime import end_at_once_on_signals
 from memory_app.server.stderr import Notices
 from memory_app.text import shown
 
@@ -53,9 +54,7 @@ def run(asked: argparse.Namespace) -> int:
         return _serve_http(asked)
     if asked.token_file is not None or asked.allow_host or asked.access_log:
         raise UsageError("--token-file, --allow-host and --access-log belong to --http. Add --http PORT.")
-    from memory_app import cli
-
-    return cli.serve(cli.Asked(asked.file, asked.profile), read_only=asked.read_only)
+    return start.serve(asked.file, asked.profile, read_only=asked.read_only)
 
 
 def _make_token(path: str | None) -> int:
@@ -69,9 +68,7 @@ def _make_token(path: str | None) -> int:
 def _serve_http(asked: argparse.Namespace) -> int:
     hosts = tuple(asked.allow_host)
     granted = access(asked.http, asked.token_file, hosts, asked.read_only, os.environ)._replace(log=asked.access_log)
-    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK"):
-        if hasattr(signal, name):  # until the server is up there is nothing to finish
-            signal.signal(getattr(signal, name), lambda *_: os._exit(0))
+    end_at_once_on_signals()
     location = located(asked, writes=not asked.read_only)
     report = Notices(sys.maxsize if asked.access_log else _LOGGED)
     report(f"memory file: {shown(location.path)} ({location.why})")

@@ -18,9 +18,10 @@ import webbrowser
 from typing import Final
 
 from memory_app import viewer
-from memory_app.commands.memory import existing, opened, same_file, written_new
+from memory_app.commands.memory import existing, opened, same_file, write_new
 from memory_app.commands.screen.terminal import output, safe, say
 from memory_app.disk import calls
+from memory_app.disk.whole import TEMPORARY
 from memory_app.errors import UsageError
 from memory_app.tools import plans
 
@@ -29,7 +30,7 @@ EXAMPLES: Final = (
     ("view --output memory.html --no-open", "write the page to keep it or to show it elsewhere"),
 )
 
-_PAGE: Final = re.compile(r"memory-view-[0-9a-f]{32}\.html")
+_PAGE: Final = re.compile(rf"memory-view-[0-9a-f]{{32}}\.html({TEMPORARY.pattern})?")
 _OLD: Final = 24 * 3600.0
 """Seconds after which nobody reads a page among the temporary files any more."""
 
@@ -47,7 +48,7 @@ def run(asked: argparse.Namespace) -> int:
         raise UsageError("--output is the memory file itself. Name another file.")
     with opened(path) as store:
         page = viewer.page(plans.graph_json(store.graph()).decode(), os.path.basename(path))
-    written_new(target, [page.encode()], force=asked.force)
+    write_new(target, [page.encode()], force=asked.force)
     output().line(safe(os.path.abspath(target)))
     if not asked.no_open and not _open(target):
         say("No browser could be started here. Open that file in one.")

@@ -55,7 +55,7 @@ _BLOCK: Final = 1 << 20
 
 
 class Signature(NamedTuple):
-    """What tells one state of one file from any other, as long as the file is held open."""
+    """What tells one state of one file from any other, as far as the file system's clock has moved between them."""
 
     device: int
     inode: int
@@ -83,8 +83,17 @@ def signature_at(path: str) -> Signature:
     return signature_of(os.stat(path))
 
 
+def status(fd: int) -> os.stat_result:
+    return os.fstat(fd)
+
+
 def lstat(path: str) -> os.stat_result:
     return os.lstat(path)
+
+
+def may_write(path: str, mode: int) -> bool:
+    """Whether a file of this mode may be written: a mode without any right to write counts for root as well."""
+    return bool(mode & 0o222) and os.access(path, os.W_OK)
 
 
 def open_regular(path: str, *, follow: bool = True) -> int:
@@ -113,6 +122,12 @@ def read_all(fd: int) -> bytes:
         blocks.append(block)
         size = max(size - len(block), 0)
     return blocks[0] if len(blocks) == 1 else b"".join(blocks)
+
+
+def read_again(fd: int) -> bytes:
+    """Everything in the file, wherever the descriptor's position is."""
+    os.lseek(fd, 0, os.SEEK_SET)
+    return read_all(fd)
 
 
 def read_start(fd: int, size: int) -> bytes:
@@ -206,8 +221,19 @@ def touch(fd: int) -> None:
     os.utime(fd)
 
 
+def set_back(fd: int, seconds: int) -> None:
+    """Have the file's content look so much older than it is. Not on Windows."""
+    status = os.fstat(fd)
+    os.utime(fd, ns=(status.st_atime_ns, status.st_mtime_ns - seconds * 1_000_000_000))
+
+
 def touch_at(path: str) -> None:
     _patiently(lambda: os.utime(path))
+
+
+def set_time(path: str, seconds: int) -> None:
+    """Set a file's times to a whole second of the epoch."""
+    _patiently(lambda: os.utime(path, (seconds, seconds)))
 
 
 def close(fd: int) -> None:

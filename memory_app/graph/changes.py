@@ -6,14 +6,37 @@ very snapshot that it got, which is how the store knows that there is nothing to
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from memory_app.errors import GraphError
 from memory_app.graph.graph import Graph
 from memory_app.jsonl.lines import with_observations, without_observations
 from memory_app.jsonl.records import EntityLine, RelationLine, new_entity, new_relation
-from memory_app.tools.arguments import Addition, Deletion, NewEntity, RelationKey
+
+
+class NewEntity(NamedTuple):
+    name: str
+    entity_type: str
+    observations: tuple[str, ...]
+
+
+class RelationKey(NamedTuple):
+    """What a relation is known by: two relations with equal keys are the same one."""
+
+    source: str
+    target: str
+    relation_type: str
+
+
+class Addition(NamedTuple):
+    entity_name: str
+    contents: tuple[str, ...]
+
+
+class Deletion(NamedTuple):
+    entity_name: str
+    observations: tuple[str, ...]
 
 
 class Added(NamedTuple):
@@ -31,11 +54,8 @@ def create_entities(graph: Graph, asked: Sequence[NewEntity]) -> tuple[Graph, li
         if entity.name in graph.entities or entity.name in made:
             skipped.append(entity.name)
         else:
-            line = new_entity(entity.name, entity.entity_type, entity.observations)
-            made[entity.name] = line.placed(graph.entity_lines.end + len(made))
-    if not made:
-        return graph, [], skipped
-    return graph.derived(entities=graph.entities | made, new_entities=made.values()), list(made.values()), skipped
+            made[entity.name] = new_entity(entity.name, entity.entity_type, entity.observations)
+    return graph.adding(made.values()), list(made.values()), skipped
 
 
 def create_relations(graph: Graph, asked: Sequence[RelationKey]) -> tuple[Graph, list[RelationLine]]:
@@ -46,15 +66,8 @@ def create_relations(graph: Graph, asked: Sequence[RelationKey]) -> tuple[Graph,
     made: dict[RelationKey, RelationLine] = {}
     for key, there in zip(asked, graph.relations(asked), strict=True):
         if key not in made and there is None:
-            made[key] = new_relation(*key).placed(graph.relation_lines.end + len(made))
-    if not made:
-        return graph, []
-    fresh: dict[str, list[RelationLine]] = {}
-    for line in made.values():
-        for name in {line.source, line.target}:
-            fresh.setdefault(name, []).append(line)
-    touching = graph.touching | {name: (*graph.touching.get(name, ()), *lines) for name, lines in fresh.items()}
-    return graph.derived(touching=touching, new_relations=made.values()), list(made.values())
+            made[key] = new_relation(*key)
+    return graph.adding(relations=made.values()), list(made.values())
 
 
 def add_observations(graph: Graph, asked: Sequence[Addition]) -> tuple[Graph, list[Added]]:
@@ -72,11 +85,11 @@ def add_observations(graph: Graph, asked: Sequence[Addition]) -> tuple[Graph, li
             have[name].update(lacking)
             new.setdefault(name, []).extend(lacking)
         results.append(Added(name, lacking))
-    changed: dict[str, EntityLine] = {}
+    changed: list[EntityLine] = []
     for name, observations in new.items():  # once for each entity, which may be long and named by many items
         line = graph.entities[name]
-        changed[name] = with_observations(line, observations).placed(line.order, line.also)
-    return _with_entities(graph, changed), results
+        changed.append(with_observations(line, observations).placed(line.order, line.also))
+    return graph.replacing(changed), results
 
 
 def delete_entities(graph: Graph, names: Sequence[str]) -> tuple[Graph, list[str]]:
@@ -85,16 +98,7 @@ def delete_entities(graph: Graph, names: Sequence[str]) -> tuple[Graph, list[str
     missing = [name for name in names if name not in graph.entities]
     relations = {line.order: line for name in gone for line in graph.touching.get(name, ())}
     lines = [line for name in gone if (line := graph.entities.get(name)) is not None]
-    if not lines and not relations:
-        return graph, missing
-    entities = graph.entities
-    if lines:
-        entities = entities.copy()
-        for line in lines:
-            del entities[line.name]
-    taken_out: dict[int, EntityLine | None] = {line.order: None for first in lines for line in (first, *first.also)}
-    without = _without_relations(graph, relations.values())
-    return without.derived(entities=entities, entity_changes=taken_out), missing
+    return graph.removing(lines, relations.values()), missing
 
 
 def delete_observations(graph: Graph, asked: Sequence[Deletion]) -> tuple[Graph, int, list[str]]:
@@ -111,21 +115,19 @@ def delete_observations(graph: Graph, asked: Sequence[Deletion]) -> tuple[Graph,
         if hit := held[name].intersection(observations):
             found += sum(text in hit for text in observations)
             gone.setdefault(name, set()).update(hit)
-    changes: dict[int, EntityLine | None] = {}
-    changed: dict[str, EntityLine] = {}
+    changed: list[EntityLine] = []
     for name, hit in gone.items():  # once for each entity, which may be long and named by many items
         line = graph.entities[name]
         first, *also = (without_observations(one, hit).placed(one.order) for one in (line, *line.also))
-        changes.update((one.order, one) for one in also)
-        changed[name] = first.placed(first.order, tuple(also))
-    return _with_entities(graph, changed, changes), found, missing
+        changed.append(first.placed(first.order, tuple(also)))
+    return graph.replacing(changed), found, missing
 
 
 def delete_relations(graph: Graph, asked: Sequence[RelationKey]) -> tuple[Graph, int]:
     """How many of the asked relations there were."""
     found = graph.relations(asked)
     gone = {line.order: line for line in found if line is not None}
-    return _without_relations(graph, gone.values()), sum(line is not None for line in found)
+    return graph.removing(relations=gone.values()), sum(line is not None for line in found)
 
 
 def _entity(graph: Graph, name: str) -> EntityLine:
@@ -133,31 +135,3 @@ def _entity(graph: Graph, name: str) -> EntityLine:
         return graph.entities[name]
     except KeyError:
         raise GraphError(f"Entity with name {name} not found") from None
-
-
-def _with_entities(
-    graph: Graph, changed: dict[str, EntityLine], others: dict[int, EntityLine | None] | None = None
-) -> Graph:
-    """The graph with first lines (and further lines of the same names) replaced at their places."""
-    if not changed:
-        return graph
-    changes: dict[int, EntityLine | None] = {line.order: line for line in changed.values()}
-    return graph.derived(entities=graph.entities | changed, entity_changes=changes | (others or {}))
-
-
-def _without_relations(graph: Graph, gone: Iterable[RelationLine]) -> Graph:
-    changes: dict[int, RelationLine | None] = {}
-    names: set[str] = set()
-    for first in gone:
-        names.update((first.source, first.target))
-        changes.update((line.order, None) for line in (first, *first.also))
-    if not changes:
-        return graph
-    touching = graph.touching.copy()
-    for name in names:
-        left = tuple(line for line in touching[name] if line.order not in changes)
-        if left:
-            touching[name] = left
-        else:
-            del touching[name]
-    return graph.derived(touching=touching, relation_changes=changes)

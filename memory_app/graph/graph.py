@@ -2,23 +2,34 @@
 
 Owns the indexes: entities by name, relations by the names they touch, lines in file order. A name that stands on
 several lines is one entity (first type, all observations), a relation that does is one relation; their lines stay
-apart. A snapshot is never changed: `derived` makes the next one and shares all that stayed, so a reader keeps a whole
-old state while a writer prepares a new one.
+apart. A snapshot is never changed: `adding`, `replacing`, `removing` and `exchanging` make the next one, which shares
+all that stayed, so a reader keeps a whole old state while a writer prepares a new one. Nobody else changes an index.
 
 No I/O, no clock, no thread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from memory_app.graph.blocks import Blocks
-from memory_app.jsonl import document
-from memory_app.jsonl.records import EntityLine, RelationLine
+from memory_app.jsonl.lines import chunks
+from memory_app.jsonl.records import EntityLine, Line, RelationLine
 
 L = TypeVar("L", EntityLine, RelationLine)
+
+
+class Parts(Protocol):
+    """What a file holds: kept lines in front, records in order, kept lines at the end."""
+
+    @property
+    def head(self) -> tuple[bytes, ...]: ...
+    @property
+    def lines(self) -> Sequence[Line]: ...
+    @property
+    def tail(self) -> tuple[bytes, ...]: ...
 
 
 class Graph:
@@ -47,11 +58,11 @@ class Graph:
     @classmethod
     def empty(cls) -> Graph:
         """The graph of a file that does not exist."""
-        return cls.of(document.Contents((), (), (), False, ()))
+        return cls({}, {}, Blocks.of([]), Blocks.of([]), (), (), False)
 
     @classmethod
-    def of(cls, contents: document.Contents) -> Graph:
-        """The graph that a file's contents describe."""
+    def of(cls, parts: Parts) -> Graph:
+        """The graph that a file's parts describe."""
         words: dict[str, str] = {}  # one object for each text that stands in many lines
         entity_lines: list[EntityLine] = []
         relation_lines: list[RelationLine] = []
@@ -59,7 +70,7 @@ class Graph:
         relations: dict[tuple[str, str, str], RelationLine] = {}
         entity_repeats: dict[str, list[EntityLine]] = {}
         relation_repeats: dict[tuple[str, str, str], list[RelationLine]] = {}
-        for line in contents.lines:
+        for line in parts.lines:
             if isinstance(line, EntityLine):
                 line = _placed(line, len(entity_lines))
                 line.entity_type = words.setdefault(line.entity_type, line.entity_type)
@@ -86,31 +97,92 @@ class Graph:
             _touching(relations.values()),
             Blocks.of(entity_lines),
             Blocks.of(relation_lines),
-            contents.head,
-            contents.tail,
+            parts.head,
+            parts.tail,
             bool(entity_repeats or relation_repeats),
         )
 
-    def derived(
+    def adding(
         self,
-        *,
-        entities: dict[str, EntityLine] | None = None,
-        touching: dict[str, tuple[RelationLine, ...]] | None = None,
-        entity_changes: Mapping[int, EntityLine | None] | None = None,
-        new_entities: Iterable[EntityLine] = (),
-        relation_changes: Mapping[int, RelationLine | None] | None = None,
-        new_relations: Iterable[RelationLine] = (),
+        entities: Iterable[EntityLine] = (),
+        relations: Iterable[RelationLine] = (),
+        kept: Iterable[bytes] = (),
     ) -> Graph:
-        """The next snapshot: indexes that are given replace the old ones, lines change at their places or come last."""
+        """With new records behind the others of their kind, and lines that are no records at the end.
+
+        No entity of these names and no such relation may be there.
+        """
+        return self.exchanging(
+            (),
+            _placed_from(entities, self.entity_lines.end),
+            (),
+            _placed_from(relations, self.relation_lines.end),
+            kept,
+        )
+
+    def replacing(self, entities: Iterable[EntityLine]) -> Graph:
+        """With other first lines of entities that are there, at the same places; `also` of each replaces its further
+        lines in the same way."""
+        return self.exchanging((), list(entities), (), ())
+
+    def removing(self, entities: Iterable[EntityLine] = (), relations: Iterable[RelationLine] = ()) -> Graph:
+        """Without these entities and relations, which are given by their first lines and go with the further ones."""
+        return self.exchanging(list(entities), (), list(relations), ())
+
+    def exchanging(
+        self,
+        gone_entities: Sequence[EntityLine],
+        entities: Sequence[EntityLine],
+        gone_relations: Sequence[RelationLine],
+        relations: Sequence[RelationLine],
+        kept: Iterable[bytes] = (),
+    ) -> Graph:
+        """With records taken out and others put in at their own places: places that became free, or behind all.
+
+        No record may be there twice then. `kept` are further lines at the end that are no records. The graph itself if
+        there is nothing to do; an index that stays is shared, not copied.
+        """
+        tail = (*self.tail, *kept)
+        if not (gone_entities or entities or gone_relations or relations) and len(tail) == len(self.tail):
+            return self
+        by_name = self.entities
+        if gone_entities or entities:
+            by_name = by_name.copy()
+            for line in gone_entities:
+                del by_name[line.name]
+            by_name.update((line.name, line) for line in entities)
         return Graph(
-            self.entities if entities is None else entities,
-            self.touching if touching is None else touching,
-            self.entity_lines.changed(entity_changes or {}, new_entities),
-            self.relation_lines.changed(relation_changes or {}, new_relations),
+            by_name,
+            self._touching_with(gone_relations, relations) if gone_relations or relations else self.touching,
+            _changed(self.entity_lines, gone_entities, entities),
+            _changed(self.relation_lines, gone_relations, relations),
             self.head,
-            self.tail,
+            tail,
             self.repeats,
         )
+
+    def _touching_with(
+        self, gone: Iterable[RelationLine], relations: Iterable[RelationLine]
+    ) -> dict[str, tuple[RelationLine, ...]]:
+        """The index without some relations and with others."""
+        gone_at = {line.order for line in gone}
+        new = _touching(relations)
+        for line in gone:
+            new.setdefault(line.source, ())
+            new.setdefault(line.target, ())
+        touching = self.touching.copy()
+        for name, lines in new.items():
+            left = touching.get(name, ())
+            if gone_at:
+                left = tuple(line for line in left if line.order not in gone_at)
+            found = (*left, *lines)
+            if left and lines and left[-1].order > lines[0].order:
+                found = tuple(sorted(found, key=_order))
+            if found:
+                touching[name] = found
+            else:
+                touching.pop(name, None)
+        return touching
 
     def relation(self, source: str, target: str, relation_type: str) -> RelationLine | None:
         """The relation of these three texts. Costs the smaller number of relations at its two ends."""
@@ -152,7 +224,7 @@ class Graph:
 
     def chunks(self) -> Iterator[bytes]:
         """The bytes of the file that holds this graph, piece by piece."""
-        return document.chunks(self.head, chain(self.entity_lines.joined(), self.relation_lines.joined()), self.tail)
+        return chunks(self.head, chain(self.entity_lines.joined(), self.relation_lines.joined()), self.tail)
 
 
 def _placed(line: L, order: int) -> L:
@@ -161,6 +233,32 @@ def _placed(line: L, order: int) -> L:
         line.order = order
         return line
     return line.placed(order)
+
+
+def _placed_from(lines: Iterable[L], place: int) -> list[L]:
+    """The lines at this place and the next ones, each a record of its own."""
+    return [line.placed(place + number) for number, line in enumerate(lines)]
+
+
+def _changed(lines: Blocks[L], gone: Iterable[L], new: Iterable[L]) -> Blocks[L]:
+    """The sequence without the lines of some records, and with new lines at their places or behind all."""
+    changes: dict[int, L | None] = {one.order: None for line in gone for one in _lines_of(line)}
+    last: list[L] = []
+    for line in new:
+        for one in _lines_of(line):
+            if one.order < lines.end:
+                changes[one.order] = one
+            else:
+                last.append(one)
+    return lines.changed(changes, last) if changes or last else lines
+
+
+def _lines_of(line: L) -> tuple[L, ...]:
+    return (line, *line.also)
+
+
+def _order(line: RelationLine) -> int:
+    return line.order
 
 
 def _touching(relations: Iterable[RelationLine]) -> dict[str, tuple[RelationLine, ...]]:

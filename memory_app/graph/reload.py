@@ -10,7 +10,6 @@ No I/O.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TypeVar
 
 from memory_app.graph.graph import Graph
@@ -145,49 +144,19 @@ def _put(
     entities: list[EntityLine],
     relations: list[RelationLine],
 ) -> Graph:
-    by_name = old.entities.copy()
-    for line in entities:
-        del by_name[line.name]
-    for line in new_entities:
-        if by_name.setdefault(line.name, line) is not line:
-            raise _Elsewise
-    gone = {line.order for line in relations}
-    at: dict[str, list[RelationLine]] = {}
-    for relation in (*relations, *new_relations):
-        for name in (relation.source, relation.target):
-            if name not in at:
-                at[name] = [line for line in old.touching.get(name, ()) if line.order not in gone]
-    keys = {(line.source, line.target, line.relation_type) for line in new_relations}
-    if len(keys) != len(new_relations) or any(
-        (line.source, line.target, line.relation_type) in keys for lines in at.values() for line in lines
-    ):
+    gone_names = {line.name for line in entities}
+    names = {line.name for line in new_entities}
+    if len(names) != len(new_entities) or any(name in old.entities for name in names - gone_names):
         raise _Elsewise
-    for relation in new_relations:
-        for name in {relation.source, relation.target}:
-            at[name].append(relation)
-    touching = old.touching.copy()
-    for name, lines in at.items():
-        if lines:
-            touching[name] = tuple(sorted(lines, key=lambda line: line.order))
-        else:
-            touching.pop(name, None)
-    graph = old.derived(
-        entities=by_name,
-        touching=touching,
-        entity_changes=_changes(entities, new_entities, old.entity_lines.end),
-        new_entities=[line for line in new_entities if line.order >= old.entity_lines.end],
-        relation_changes=_changes(relations, new_relations, old.relation_lines.end),
-        new_relations=[line for line in new_relations if line.order >= old.relation_lines.end],
-    )
+    gone = {line.order for line in relations}
+    keys = {(line.source, line.target, line.relation_type) for line in new_relations}
+    there = [line for line in old.relations(keys) if line is not None and line.order not in gone]
+    if len(keys) != len(new_relations) or there:
+        raise _Elsewise
+    graph = old.exchanging(entities, new_entities, relations, new_relations)
     if _is_bare(graph):
         raise _Elsewise
     return graph
-
-
-def _changes(old: Iterable[L], new: Iterable[L], end: int) -> dict[int, L | None]:
-    changes: dict[int, L | None] = {line.order: None for line in old}
-    changes.update((line.order, line) for line in new if line.order < end)
-    return changes
 
 
 def _common(one: list[bytes], other: list[bytes]) -> int:

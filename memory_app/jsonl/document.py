@@ -14,18 +14,16 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from memory_app.errors import MemoryServerError
-from memory_app.jsonl.lines import from_value, read_line
+from memory_app.jsonl.lines import OWN_MARKER, from_value, read_line
 from memory_app.jsonl.parser import parse, parse_all, skip_space
 from memory_app.jsonl.records import Line
 
 # First lines by which programs know their own memory files; they hold no facts and stay where they are.
 _MARKER: Final = re.compile(rb'\s*\{\s*"_?type"\s*:\s*"_aim"')
-# Our own: written only where nothing but lines of others is left, so that the file is still known as a memory.
-OWN_MARKER: Final = b'{"type":"_memory"}'
 _RECORD_START: Final = re.compile(rb'[\s,\xef\xbb\xbf]*\{\s*"_?type"\s*:\s*"(entity|relation)"')
 _AROUND: Final = b" \t\r,\xef\xbb\xbf"
 _TORN_STARTS: Final = (b'{"type":"entity"', b'{"type":"relation"')
@@ -228,8 +226,10 @@ def _is_empty(value: Any) -> bool:
     inside = _inside(value)
     if inside is not None:
         return len(value) == 1 and _is_empty(value[inside])
-    return _is_document(value) and not any(value.get(key) for key in _PARTS) and (
-        all(key in value for key in _PARTS) or len(value) == 1
+    return (
+        _is_document(value)
+        and not any(value.get(key) for key in _PARTS)
+        and (all(key in value for key in _PARTS) or len(value) == 1)
     )
 
 
@@ -260,21 +260,3 @@ def _rest(value: dict[str, Any], taken: Collection[str]) -> Iterator[Line | byte
     rest = {key: item for key, item in value.items() if key not in taken}
     if rest:
         yield from_value(rest, None)  # a record, if it would be read as one once it is a line
-
-
-def chunks(head: Sequence[bytes], records: Iterable[bytes], tail: Sequence[bytes]) -> Iterator[bytes]:
-    """The bytes of a file in our form, piece by piece: kept lines, records as pieces of whole lines, kept lines."""
-    empty = True
-    if head:
-        yield _joined(head)
-    for piece in records:
-        empty = empty and not piece
-        yield piece
-    kept = (OWN_MARKER, *tail) if empty and (head or tail) else tail
-    if kept:
-        yield _joined(kept)
-
-
-def _joined(lines: Iterable[bytes]) -> bytes:
-    """The lines, each with its line end."""
-    return b"\n".join((*lines, b""))

@@ -1,4 +1,4 @@
-"""Lines of the memory file and their records: reading a line, taking a record over from another shape, editing one.
+"""Lines of the memory file and their records: reading, taking a record over from another shape, editing, writing.
 
 Rules: a record keeps the bytes from its `{` to its `}`, and an edit splices only what it changes, so unknown keys and
 untouched observations stay to the byte. A line that cannot be read comes back as bytes, to be kept.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from memory_app.jsonl.parser import parse, skip_space
@@ -38,6 +38,8 @@ _OWN_FORM: Final = re.compile(
     rf'\{{"type":"(?:entity","name":{_WORD},"entityType":{_WORD},"observations":\[(?:{_ITEM}(?:,{_ITEM})*)?\]\}}'
     rf'|relation","from":{_WORD},"to":{_WORD},"relationType":{_WORD}\}})'
 )
+# Our own marker, written only where nothing but lines of others is left: the file is still known as a memory.
+OWN_MARKER: Final = b'{"type":"_memory"}'
 _BETWEEN_RECORDS: Final = re.compile(r"[ \t\r,\ufeff]*")
 _scan_string: Final = json.decoder.scanstring  # type: ignore[attr-defined]
 
@@ -133,6 +135,24 @@ def without_observations(line: EntityLine, gone: Collection[str]) -> EntityLine:
     if len(kept) == count:
         return line
     return _edited(line, f"{text[:start]}[{','.join(kept)}]{text[end:]}")
+
+
+def chunks(head: Sequence[bytes], records: Iterable[bytes], tail: Sequence[bytes]) -> Iterator[bytes]:
+    """The bytes of a file in our form, piece by piece: kept lines, records as pieces of whole lines, kept lines."""
+    empty = True
+    if head:
+        yield _joined(head)
+    for piece in records:
+        empty = empty and not piece
+        yield piece
+    kept = (OWN_MARKER, *tail) if empty and (head or tail) else tail
+    if kept:
+        yield _joined(kept)
+
+
+def _joined(lines: Iterable[bytes]) -> bytes:
+    """The lines, each with its line end."""
+    return b"\n".join((*lines, b""))
 
 
 def _observations_span(text: str) -> tuple[int, int] | None:

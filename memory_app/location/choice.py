@@ -13,7 +13,7 @@ the default one, `memory-NAME.jsonl`. The default place is the first of:
 1. in `MEMORY_SERVER_HOME`, if that is set: whoever sets it has decided (a container keeps nothing elsewhere)
 2. an existing file in the server's folder that can be written
 3. an existing file in the data folder
-4. a `memory.json` of old in one of them, without a `memory.jsonl` beside it: `move_old` renames it
+4. a `memory.json` of old in one of them, without a `memory.jsonl` beside it: `migration` renames it
 5. a new file in the server's folder, if one can be made there
 6. a new file in the data folder
 
@@ -24,29 +24,27 @@ A file that exists at a given path as it is written stays the memory: the npm se
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import re
 import shlex
 import stat
 import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from memory_app.disk import calls
-from memory_app.errors import StoreError, UsageError
+from memory_app.disk import calls, whole
+from memory_app.errors import UsageError
 from memory_app.location import environment
 from memory_app.location.environment import value_of
 from memory_app.location.expansion import FILE_NAME, data_folder, expanded, file_path, flavour, unquoted
-from memory_app.lock.lock import Lock
 from memory_app.text import shown
+
+PACKAGE: Final = os.path.dirname(os.path.dirname(__file__))
+"""The folder of memory_app."""
 
 _OLD_FILE_NAME: Final = "memory.json"
 _PROFILE: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
-_LOCK_WAIT: Final = 5.0
-"""Seconds that moving an old file waits for another process: clients give a server little time to start."""
 
 
 class Surroundings(NamedTuple):
@@ -61,7 +59,7 @@ class Surroundings(NamedTuple):
 class Location(NamedTuple):
     """The memory file; `why` it is that one, in a few words; `notes` to tell on stderr, a line each.
 
-    `old` is the file of the old name that is to be moved there first, see `move_old`.
+    `old` is the file of the old name that is to be moved there first, see `migration`.
     """
 
     path: str
@@ -69,9 +67,13 @@ class Location(NamedTuple):
     notes: tuple[str, ...] = ()
     old: str | None = None
 
+    def noted(self, note: str) -> Location:
+        """The same location, with one line more for stderr."""
+        return self._replace(notes=(*self.notes, note))
 
-def surroundings(environ: Mapping[str, str], program: str, package_folder: str) -> Surroundings:
-    """Those of this process. `program` is sys.argv[0], `package_folder` the folder of memory_app."""
+
+def surroundings(environ: Mapping[str, str], program: str, package_folder: str = PACKAGE) -> Surroundings:
+    """Those of this process. `program` is sys.argv[0]."""
     try:
         current: str | None = os.getcwd()
     except OSError:  # it was removed
@@ -111,37 +113,6 @@ def locate(file: str | None, profile: str | None, around: Surroundings) -> Locat
     found = _default(FILE_NAME if profile is None else f"memory-{profile}.jsonl", around)
     why = found.why if profile is None else f"profile {profile}, {found.why}"
     return found._replace(why=why, notes=notes + found.notes)
-
-
-def move_old(location: Location, reads_as_memory: Callable[[bytes], bool]) -> Location:
-    """Rename a `memory.json` of old to the name that it has today, under the lock, if it is a memory.
-
-    Where that cannot be done now it is used under its old name: a new file beside it would hide it for ever.
-    """
-    if location.old is None:
-        return location
-    old, settled = location.old, location._replace(old=None)
-    try:
-        if not reads_as_memory(_content(old)):
-            return _noted(settled, f"{shown(old)} is not a memory and stays as it is.")
-        lock = Lock(location.path)
-        lock.acquire(time.monotonic() + _LOCK_WAIT, lambda: False)
-        try:
-            if os.path.lexists(location.path):
-                return settled
-            calls.rename(old, location.path)
-            with contextlib.suppress(OSError):  # after a power cut the old name may be back, and is moved again
-                calls.sync_folder(os.path.dirname(location.path))
-        finally:
-            lock.release()
-    except (OSError, StoreError) as error:
-        if os.path.lexists(location.path) or not os.path.lexists(old):  # another process was faster
-            return settled
-        unmoved = settled._replace(path=old, why="under its old name")
-        return _noted(
-            unmoved, f"{shown(old)} could not be renamed to {FILE_NAME} ({shown(str(error))}); it is used as it is."
-        )
-    return _noted(settled, f"{shown(old)} was renamed to {FILE_NAME}.")
 
 
 def literal_path(written: str, base: str | None, around: Surroundings) -> str | None:
@@ -274,7 +245,7 @@ def _default(name: str, around: Surroundings) -> Location:
     if not passed:
         return chosen
     note = f"{shown(chosen.path)} is used; there is also {' and '.join(map(shown, passed))}, which is not used: "
-    return _noted(chosen, note + ("it cannot be written." if not _is_writable(passed[0]) else "the other comes first."))
+    return chosen.noted(note + ("it cannot be written." if not _is_writable(passed[0]) else "the other comes first."))
 
 
 def _first(here: str | None, there: str | None) -> Location | None:
@@ -315,30 +286,18 @@ def _is_writable(path: str) -> bool:
         return _takes_files(real)
     except OSError:
         return False
-    return bool(mode & 0o222) and os.access(real, os.W_OK) and os.access(os.path.dirname(real), os.W_OK | os.X_OK)
+    return calls.may_write(real, mode) and os.access(os.path.dirname(real), os.W_OK | os.X_OK)
 
 
 def _takes_files(path: str) -> bool:
     """Whether a file can be made beside `path`, tried: what permissions say is not enough on Windows and shares."""
-    trial = f"{path}.{os.urandom(16).hex()}.tmp"  # the pattern of temporary files: if it is left, a save removes it
+    trial = whole.temporary(path)  # if it is left, a save removes it
     try:
         calls.close(calls.create(trial, patient=False))
         calls.remove(trial)
     except OSError:
         return False
     return True
-
-
-def _content(path: str) -> bytes:
-    fd = calls.open_regular(path)
-    try:
-        return calls.read_all(fd)
-    finally:
-        calls.close(fd)
-
-
-def _noted(location: Location, note: str) -> Location:
-    return location._replace(notes=(*location.notes, note))
 
 
 def _server_folder(environ: Mapping[str, str], program: str, package_folder: str) -> str | None:

@@ -14,7 +14,7 @@ import stat
 import threading
 from typing import Final, NamedTuple
 
-from memory_app.disk import calls
+from memory_app.disk import calls, whole
 from memory_app.lock import record as lockrecord
 from memory_app.lock.identity import Identity
 from memory_app.lock.record import Record
@@ -204,7 +204,7 @@ def take_aside(path: str, judged: Sighting) -> bool:
        then, or there are no links, its holder finds at the last check that the lock is lost, and starts again.
     """
     base = path.removesuffix(".break").removesuffix(".lock")
-    aside = f"{base}.{new_token()}.tmp"
+    aside = whole.temporary(base)
     try:
         calls.rename(path, aside)
     except FileNotFoundError:

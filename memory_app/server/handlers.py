@@ -1,8 +1,8 @@
 """The SDK's `Server` with our handlers: tools, the resource and its updates, in both protocol eras.
 
-`build_server` makes it for any front; `memory_app.server.stdio.run` serves it over stdin and stdout. The handlers hold no state:
-it lives in the `Service`. What a handler raises never reaches the wire as it is: `_Edge` is the one place that catches
-everything.
+`build_server` makes it for any transport; `server.stdio.run` serves it over stdin and stdout, `server.http.run` over
+HTTP. The handlers hold no state: it lives in the `Service`. What a handler raises never reaches the wire as it is:
+`_Edge` is the one place that catches everything.
 """
 
 from __future__ import annotations
@@ -105,6 +105,7 @@ class _Handlers:
     def __init__(self, service: Service, connection: Callable[[Context], Hashable]) -> None:
         self._service = service
         self._connection = connection
+        self._listening = 0
 
     async def list_tools(self, ctx: Context, params: object) -> t.ListToolsResult:
         return t.ListToolsResult(
@@ -159,8 +160,9 @@ class _Handlers:
         Acknowledged is what will be delivered; the SDK's own handler would promise changes of lists, too.
         """
         updates, key, acknowledged = self._service.updates, object(), asyncio.Event()
-        if len(updates) >= _MOST_SUBSCRIBERS:
+        if self._listening >= _MOST_SUBSCRIBERS:
             raise MCPError(t.INTERNAL_ERROR, "Subscription limit reached")
+        self._listening += 1  # before the first wait: many may arrive at once
         meta: Any = {SUBSCRIPTION_ID_META_KEY: ctx.request_id}
         ours = RESOURCE_URI in (params.notifications.resource_subscriptions or ())
 
@@ -182,8 +184,17 @@ class _Handlers:
             acknowledged.set()
             await updates.closed.wait()
         finally:
+            self._listening -= 1
             updates.unsubscribe(key)
         return t.SubscriptionsListenResult(_meta=meta)
+
+
+def _failure(kind: str, tool: object) -> str:
+    """What a model is told of an error that is ours, or the machine's."""
+    what = "there is not enough memory" if kind == MemoryError.__name__ else kind
+    if tool in plans.READS:
+        return f"The memory server failed ({what}). Nothing was changed. Ask for less, or try again."
+    return f"The memory server failed ({what}). Read before you try again: the change may have been stored."
 
 
 def _parts(answer: Answer) -> tuple[list[str], Any, bool]:
@@ -211,7 +222,7 @@ class _Edge:
             self._report(f"{ctx.method} failed: {kind} at {place.name}, line {place.lineno}")
             if ctx.method != "tools/call":
                 raise MCPError(t.INTERNAL_ERROR, f"Internal error ({kind})") from None
-            text = f"The memory server failed ({kind}). Read before you try again: the change may have been stored."
+            text = _failure(kind, (ctx.params or {}).get("name"))
             result: dict[str, Any] = {"content": [{"type": "text", "text": text}], "isError": True}
             if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
                 result["resultType"] = "complete"

@@ -1,11 +1,12 @@
 """The store as the event loop uses it: calls of tools, the resource, updates, the stop.
 
 Rules:
-- Nothing here blocks the loop: what needs a file or takes long runs in a worker thread, small reads of a loaded graph
-  run at once.
+- Nothing here waits on the loop for a file system that may not answer, not even for a stat (see `freshness`). Every
+  wait of a call has a bound, and its text says what is known of the change then.
+- What takes long runs in a worker thread; small reads of a loaded graph run at once.
 - Calls that need the same load share it, and large answers are made one at a time, so waiting work never piles up.
 - A call that was cancelled before the store took its change writes nothing.
-Knows nothing of the protocol: a front turns `Answer` into its own form.
+Knows nothing of the protocol: a transport turns `Answer` into its own form.
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
+from memory_app.disk import mounts
 from memory_app.errors import GraphError, StoreError
 from memory_app.graph.graph import Graph
+from memory_app.server import lifetime
+from memory_app.server.freshness import Freshness
 from memory_app.server.updates import Updates
 from memory_app.storage.store import Store
 from memory_app.tools import plans
@@ -24,10 +28,19 @@ from memory_app.tools.plans import Answer
 
 _T = TypeVar("_T")
 
-_GRACE: Final = 1.0  # seconds that a call may still wait for the lock once the end has come
-_CLOSE: Final = 30.0  # seconds for a started save to finish; a disk that needs longer is not coming back
 _LARGE: Final = 1000  # entities: a millisecond or so for each pass over all of them
 _THREADS: Final = 4  # a load, a large answer, a look at the file, one to spare
+_LOAD_SECONDS: Final = 60.0
+"""A call waits for a load at most that long; a million entities take five. The load itself goes on."""
+
+_WRITE_SECONDS: Final = 120.0
+"""A call waits for its save at most that long: twice what it may wait for the lock, so a disk is the reason."""
+
+_NO_ANSWER: Final = "The file system of the memory file does not answer. Try again later."
+_STOPPING: Final = "The memory server is stopping and could not get the lock. Nothing was stored."
+_UNKNOWN: Final = (
+    "The file system of the memory file does not answer. The change may still be stored: read before you try again."
+)
 _NO_THREAD: Final = (
     "The system gives the memory server no thread to read with (too little memory, or a limit on processes). "
     "Try again later, or raise the limit."
@@ -37,8 +50,13 @@ _NO_THREAD: Final = (
 class Service:
     """One for a process, made on the loop that it serves. `store` belongs to it from now on."""
 
-    def __init__(self, store: Store, *, read_only: bool = False) -> None:
+    def __init__(
+        self, store: Store, *, read_only: bool = False, drain: Callable[[], Awaitable[None]] | None = None
+    ) -> None:
+        """`drain` waits while the client leaves too much unread."""
         self._store = store
+        self._drain = drain or _nothing_queued
+        self._freshness = Freshness(store.peek)
         self._read_only = read_only
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="work")
         self._jobs: set[Future[Any]] = set()
@@ -48,7 +66,7 @@ class Service:
         self._given_up: set[Future[Any]] = set()
         self._answered = 0  # writes that are no longer waited for
         self._grace: asyncio.TimerHandle | None = None
-        self.room: Callable[[], Awaitable[None]] = _enough  # waits while the client leaves too much unread
+        self._save_until = 0.0  # in the loop's time, once the end has come
         self.updates = Updates(lambda: self._in_thread(store.check))
         loop = asyncio.get_running_loop()
 
@@ -78,9 +96,9 @@ class Service:
                 graph = await self.graph()
                 if plan.heavy(graph):
                     async with self._large:
-                        await self.room()
+                        await self._drain()
                         return await self._in_thread(lambda: shape(plan.run(graph)))
-                await self.room()
+                await self._drain()
                 answer = plan.run(graph)
         except (GraphError, StoreError) as error:
             answer = Answer(None, str(error), (), is_error=True)
@@ -90,7 +108,7 @@ class Service:
         """The whole graph as JSON, in the form that the front wants; `shape` runs in a thread. Raises `StoreError`."""
         graph = await self.graph()
         async with self._large:
-            await self.room()
+            await self._drain()
             return await self._in_thread(lambda: shape(plans.graph_json(graph)))
 
     async def look(self, at: Callable[[Graph], _T]) -> _T:
@@ -103,18 +121,29 @@ class Service:
 
     async def graph(self) -> Graph:
         """The graph as the file has it now, or had it at some time since the call. Raises `StoreError`."""
-        graph = self._store.peek()
+        graph = await self._freshness.peek()
         if graph is not None:
             return graph
         if (loading := self._loading) is not None:
-            await asyncio.wait([loading])  # began before this call: may have read an older file
-            graph = self._store.peek()
+            await _bounded(loading)  # began before this call: may have read an older file
+            graph = await self._freshness.peek()
             if graph is not None:
                 return graph
         if self._loading is None or self._loading is loading:
-            self._loading = asyncio.ensure_future(self._in_thread(self._store.graph))
+            self._loading = asyncio.ensure_future(self._in_thread(self._load))
             self._loading.add_done_callback(self._loaded)
-        return await asyncio.shield(self._loading)
+        loading = self._loading
+        try:
+            await _bounded(loading)
+            return loading.result()
+        finally:
+            del loading  # as in `_write`
+
+    def _load(self) -> Graph:
+        """The current graph. Runs in a thread."""
+        graph = self._store.graph()
+        self._freshness.is_local = mounts.is_local(self._store.path)
+        return graph
 
     def _loaded(self, loading: asyncio.Future[Graph]) -> None:
         if self._loading is loading:
@@ -126,17 +155,22 @@ class Service:
     async def _write(self, plan: plans.Write) -> Answer:
         future = self._store.submit(plan.apply)
         self._waiting.add(future)
+        saving = asyncio.wrap_future(future)
         try:
-            saved = await asyncio.wrap_future(future)  # cancelling the wait cancels the future
+            await asyncio.wait([saving], timeout=_WRITE_SECONDS)
+            if not saving.done():
+                raise StoreError(_NO_ANSWER if future.cancel() else _UNKNOWN)
+            saved = saving.result()
         except asyncio.CancelledError:
+            saving.cancel()  # and with it the future, if the writer has not taken it
             if future not in self._given_up:
                 raise
-            raise StoreError("The memory server is stopping and could not get the lock. Nothing was stored.") from None
+            raise StoreError(_STOPPING) from None
         finally:
             self._answered += 1
             self._waiting.discard(future)
             self._given_up.discard(future)
-            del future  # its error holds this frame: a cycle, which would keep the graph
+            del future, saving  # their error holds this frame: a cycle, which would keep the graph
         self.updates.noticed(self._store.foreign_changes)
         await self.updates.told()
         return saved.value
@@ -154,17 +188,23 @@ class Service:
             del job  # as in `_write`
 
     def stop(self) -> None:
-        """The end has come: subscriptions end, and calls that wait for the lock do so for one second at most."""
+        """The end has come: subscriptions end, and calls that wait for the lock do so for one second at most.
+
+        Calls that wait for the load or for a save are served.
+        """
         if self._grace is None:
+            self._save_until = asyncio.get_running_loop().time() + lifetime.SAVE_SECONDS
             self.updates.close()
             self._wait_on()
 
     def _wait_on(self) -> None:
-        self._grace = asyncio.get_running_loop().call_later(_GRACE, self._check_progress, self._answered)
+        self._grace = asyncio.get_running_loop().call_later(
+            lifetime.LOCK_GRACE_SECONDS, self._check_progress, self._answered
+        )
 
     def _check_progress(self, answered: int) -> None:
         """Calls that wait for others, which are being saved or just were, wait in their turn: not for the lock."""
-        if self._answered == answered and not any(future.running() for future in self._waiting):
+        if self._answered == answered and self._store.waits():
             self._give_up()
         self._wait_on()
 
@@ -181,13 +221,21 @@ class Service:
         if self._grace is not None:
             self._grace.cancel()
         closing = asyncio.ensure_future(self._in_thread(self._store.close))
-        await asyncio.wait([closing], timeout=_CLOSE)
+        left = self._save_until - asyncio.get_running_loop().time()
+        await asyncio.wait([closing], timeout=max(left, lifetime.LEAST_SAVE_SECONDS))
         self._threads.shutdown(wait=False)
         return not self._jobs
 
 
-async def _enough() -> None:
+async def _nothing_queued() -> None:
     return None
+
+
+async def _bounded(loading: asyncio.Future[Graph]) -> None:
+    """Wait until a load has ended, in whatever way. Raises `StoreError` after `_LOAD_SECONDS`; the load goes on."""
+    done, _ = await asyncio.wait([loading], timeout=_LOAD_SECONDS)
+    if not done:
+        raise StoreError(_NO_ANSWER)
 
 
 def _from_thread(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, TypeVar
 
 from memory_app.errors import GraphError
+from memory_app.graph.changes import Addition, Deletion, NewEntity, RelationKey
 from memory_app.tools.lenient import MisfitError, decoded, each, member, plain_text, plain_texts, truth, whole_number
 
 _T = TypeVar("_T")
@@ -36,30 +37,6 @@ EXAMPLES: Final[Mapping[str, str]] = {
     "open_nodes": '{"names":["Ann","Acme"]}',
 }
 """One right call of each tool, as its arguments. Descriptions show them too."""
-
-
-class NewEntity(NamedTuple):
-    name: str
-    entity_type: str
-    observations: tuple[str, ...]
-
-
-class RelationKey(NamedTuple):
-    """What a relation is known by: two relations with equal keys are the same one."""
-
-    source: str
-    target: str
-    relation_type: str
-
-
-class Addition(NamedTuple):
-    entity_name: str
-    contents: tuple[str, ...]
-
-
-class Deletion(NamedTuple):
-    entity_name: str
-    observations: tuple[str, ...]
 
 
 class Page(NamedTuple):

@@ -47,7 +47,7 @@ def test_the_keep_rule_removes_the_oldest_copies_and_nothing_else(home: Path, me
         (home / name).write_bytes(b"mine")
     old = [f"memory.jsonl.2026010{n}T000000Z.bak" for n in range(1, 6)]
     for name in old:
-        (home / name).write_bytes(name.encode())
+        write(home / name, entity(name))
     result = backup(memory, "--keep", "3", "--json", home=home).json()
     assert sorted(os.path.basename(path) for path in result["removed"]) == old[:3]
     assert copies(home) == [*old[3:], os.path.basename(result["backup"])]
@@ -144,3 +144,128 @@ def test_a_folder_that_takes_no_files_is_told(home: Path, memory: Path) -> None:
     finally:
         home.chmod(0o700)
     assert (result.status, result.err.count("\n")) == (2, 1)
+
+
+def copy_of(home: Path, stamp: str, *lines: str) -> Path:
+    return write(home / f"memory.jsonl.{stamp}.bak", *lines)
+
+
+def test_keep_never_removes_the_copy_of_the_present_state(home: Path, memory: Path) -> None:
+    old = copy_of(home, "20260101T000000Z")
+    old.write_bytes(memory.read_bytes())
+    copy_of(home, "20260102T000000Z", entity("Newer"))
+    result = backup(memory, "--keep", "1", "--json", home=home).json()
+    assert result["new"]
+    assert [(home / name).read_bytes() for name in copies(home)] == [memory.read_bytes()]
+
+
+def test_nothing_new_is_said_only_if_the_newest_copy_is_the_same(home: Path, memory: Path) -> None:
+    copy_of(home, "20260101T000000Z").write_bytes(memory.read_bytes())
+    copy_of(home, "20260102T000000Z", entity("Newer"))
+    assert "Backed up" in backup(memory, home=home).out
+    assert "Nothing new" in backup(memory, home=home).out
+
+
+def test_a_new_copy_is_the_newest_also_after_the_clock_was_set_back(home: Path, memory: Path) -> None:
+    copy_of(home, "20991231T235959Z", entity("Later"))
+    assert os.path.basename(backup(memory, "--json", home=home).json()["backup"]) == "memory.jsonl.21000101T000000Z.bak"
+
+
+def test_keep_counts_whole_copies_alone(home: Path, memory: Path) -> None:
+    copy_of(home, "20260101T000000Z", entity("Whole"))
+    (home / "memory.jsonl.20260102T000000Z.bak").write_text(entity("Cut") + '\n{"type":"ent')
+    (home / "memory.jsonl.20260103T000000Z.bak").write_text("")
+    assert backup(memory, "--keep", "2", "--json", home=home).json()["removed"] == []
+    assert "empty" in backup(memory, "--list", home=home).out
+    assert [one["whole"] for one in backup(memory, "--list", "--json", home=home).json()] == [True, False, False, True]
+
+
+@pytest.mark.parametrize("command", ["import", "merge", "repair", "restore"])
+def test_a_plain_restore_takes_the_last_command_back(command: str, home: Path, memory: Path) -> None:
+    memory.write_text(f'{entity("Ann")}\n{entity("Ann", observations=["again"])}\n{{"torn')
+    before = memory.read_bytes()
+    copy_of(home, "20260101T000000Z").write_bytes(before)
+    copy_of(home, "20260102T000000Z", entity("Newer"))
+    other = write(home / "other.jsonl", entity("Other"))
+    asked: dict[str, tuple[str | Path, ...]] = {
+        "import": (other,),
+        "merge": (memory, other),
+        "repair": ("--drop-unreadable",),
+        "restore": ("memory.jsonl.20260102T000000Z.bak",),
+    }
+    assert run(command, *asked[command], "--file", memory, home=home).status == 0
+    assert memory.read_bytes() != before
+    assert run("restore", "--file", memory, home=home).status == 0
+    assert memory.read_bytes().rstrip(b"\n") == before
+
+
+def test_a_plain_restore_after_an_import_into_nothing_gives_the_empty_memory(home: Path) -> None:
+    path = home / "memory.jsonl"
+    copy_of(home, "20260101T000000Z", entity("Older"))
+    assert run("import", write(home / "other.jsonl", entity("Other")), "--file", path, home=home).status == 0
+    assert run("restore", "--file", path, home=home).status == 0
+    assert path.read_bytes() == b""
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "empty"),
+        (entity("Cut").encode() + b'\n{"type":"entity","name":"Bo', "cut"),
+        (b'{"entities":[{"name":"Cut","entityType":"t","obs', "cut"),
+        (b"dear diary\n", "not a memory"),
+    ],
+)
+def test_restore_passes_over_what_is_not_whole_and_says_so(
+    content: bytes, reason: str, home: Path, memory: Path
+) -> None:
+    copy_of(home, "20260101T000000Z", entity("Whole"))
+    (home / "memory.jsonl.20260102T000000Z.bak").write_bytes(content)
+    result = run("restore", "--file", memory, home=home)
+    assert (result.status, memory.read_text()) == (0, entity("Whole") + "\n")
+    assert f"memory.jsonl.20260102T000000Z.bak is passed over: it is {reason}" in result.err
+
+
+def test_restore_says_if_no_backup_is_whole(home: Path, memory: Path) -> None:
+    (home / "memory.jsonl.20260102T000000Z.bak").write_bytes(b"")
+    before = memory.read_bytes()
+    result = run("restore", "--file", memory, home=home)
+    assert (result.status, memory.read_bytes()) == (2, before)
+    assert "no backup" in result.err
+
+
+def test_a_second_restore_over_something_else_changes_nothing(home: Path, memory: Path) -> None:
+    copy_of(home, "20260101T000000Z", entity("Whole"))
+    memory.write_bytes(b"garbage\n" * 9)
+    for _ in range(2):
+        assert run("restore", "--file", memory, home=home).status == 0
+        assert memory.read_text() == entity("Whole") + "\n"
+
+
+@pytest.mark.parametrize(
+    "which",
+    [
+        "2026-01-01 13:00:00",
+        "2026-01-01T13:00:00",
+        "2026-01-01 13:00",
+        "2026-01-01 12:00:00Z",
+        "2026-01-01T12:00:00+00:00",
+        "2026-01-01 12:00 UTC",
+        "20260101T120000Z",
+    ],
+)
+@pytest.mark.skipif(os.name == "nt", reason="TZ")
+def test_a_backup_is_chosen_by_the_time_that_the_list_shows_and_in_utc(which: str, home: Path, memory: Path) -> None:
+    copy_of(home, "20260101T120000Z", entity("First"))
+    copy_of(home, "20260102T120000Z", entity("Second"))
+    zone = {"TZ": "XXX-1"}
+    assert "2026-01-01 13:00:00" in run("restore", "--list", "--file", memory, home=home, env=zone).out
+    assert run("restore", which, "--file", memory, home=home, env=zone).status == 0
+    assert memory.read_text() == entity("First") + "\n"
+
+
+def test_a_time_that_fits_several_backups_is_refused_with_their_names(home: Path, memory: Path) -> None:
+    for second in (1, 2):
+        copy_of(home, f"20260101T12000{second}Z", entity("One"))
+    result = run("restore", "2026-01-01 12:00Z", "--file", memory, home=home)
+    assert (result.status, "20260101T120001Z" in result.err) == (2, True)

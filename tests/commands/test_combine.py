@@ -201,11 +201,11 @@ RECORDS = st.lists(
 @given(RECORDS, RECORDS)
 def test_the_union_has_all_of_both_and_nothing_else(one: list[object], other: list[object]) -> None:
     first, second = (Graph.of(document.read(b"\n".join(map(encode, records)))) for records in (one, other))
-    union = united(first, second, other_lines=True).graph
+    union = united(first, second, other_lines=True)
     again = Graph.of(document.read(b"".join(union.chunks())))
     assert facts(again) == facts(union) == facts(first) | facts(second)
-    assert united(union, second, other_lines=True).graph is union
-    assert united(union, first, other_lines=True).graph is union
+    assert united(union, second, other_lines=True) is union
+    assert united(union, first, other_lines=True) is union
     assert [line.raw for line in first.entity_lines if line.name not in second.entities] == [
         line.raw for line in union.entity_lines if line.name in first.entities and line.name not in second.entities
     ]
@@ -246,7 +246,7 @@ def test_comparing_and_uniting_costs_no_more_for_each_relation_because_all_join_
     sys.setprofile(step)
     try:
         difference = Difference.between(one, other)
-        union = united(one, other, other_lines=False).graph
+        union = united(one, other, other_lines=False)
     finally:
         sys.setprofile(None)
     assert difference.second.relations == [("Ann", "Bo", "new")]

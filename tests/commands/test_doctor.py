@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 from memory_app.commands.clients.catalogue import CLIENTS, Machine, places
-from memory_app.commands.upkeep.mounts import kind_of, remote, synced
+from memory_app.commands.upkeep.places import remote, synced
 from memory_app.commands.upkeep.trials import trials
 from memory_app.disk import calls as disk
+from memory_app.disk.mounts import kind_of
 from tests.commands.running import Result, environment, run
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_app.cli import commands, read_arguments
+from memory_app.cli import read_arguments
 from memory_app.commands import COMMANDS
 from tests.commands.running import PATIENCE, command, entity, environment, run, write
 
@@ -35,7 +35,7 @@ def test_every_command_has_help_with_an_example(name: str, home: Path) -> None:
 def test_the_overview_names_every_command(home: Path) -> None:
     result = run("--help", home=home)
     assert result.status == 0
-    assert all(f"\n  {name} " in result.out for name in commands())
+    assert all(f"\n  {name} " in result.out for name in COMMANDS)
     assert widest(result.out) <= 80
 
 

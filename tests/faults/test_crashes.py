@@ -27,6 +27,19 @@ def test_whatever_a_power_cut_leaves_holds_every_acknowledged_change(session: Se
     assert figures.counts["states"] > 100
 
 
+def _first_temporary() -> Callable[[str, str], bool]:
+    """Leaves out the sync of the first temporary file: in a save of another shape that is the backup's."""
+    first: list[str] = []
+
+    def skip(name: str, path: str) -> bool:
+        if name != "fsync" or not path.endswith(".tmp"):
+            return False
+        first.append(path)
+        return path == first[0]
+
+    return skip
+
+
 def _folder_sync(name: str, path: str) -> bool:
     return name == "fsync" and os.path.isdir(path)
 
@@ -46,7 +59,7 @@ def _folder_sync(name: str, path: str) -> bool:
         ),
         pytest.param(
             "other-shape-with-backup",
-            lambda name, path: path.endswith(".bak") and name == "fsync",
+            _first_temporary(),
             "its backup is not there",
             id="backup",
         ),

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from memory_app.errors import GraphError
 from memory_app.graph import changes
 from memory_app.graph.blocks import SPAN, Blocks
+from memory_app.graph.changes import Addition, Deletion, NewEntity, RelationKey
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.jsonl.records import EntityLine, RelationLine, new_entity
-from memory_app.tools.arguments import Addition, Deletion, NewEntity, RelationKey
 
 
 def graph_of(*lines: str) -> Graph:

@@ -75,7 +75,7 @@ odd_lines = st.sampled_from(
         *JUNK,
         b"",
         b" ",
-        document.OWN_MARKER,
+        jsonl.OWN_MARKER,
         new_entity("Ann", "p", []).raw + b"\r",
         new_entity("Ann", "p", []).raw + new_entity("Bo", "p", ["tea"]).raw,
         b'{"type":"entity","name":"Ann","entityType":"p","observations":[],"v":1.0}',

@@ -11,11 +11,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memory_app.graph import changes
+from memory_app.graph.changes import NewEntity
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document as shapes
 from memory_app.jsonl.document import Contents, NotAMemory
+from memory_app.jsonl.lines import OWN_MARKER
 from memory_app.jsonl.records import EntityLine
-from memory_app.tools.arguments import NewEntity
 
 ANN = b'{"type":"entity","name":"Ann","entityType":"p","observations":["likes tea"]}'
 BO = b'{"type":"entity","name":"Bo","entityType":"p","observations":[]}'
@@ -267,8 +268,8 @@ def test_something_else_is_refused(data: bytes) -> None:
         MARKER,
         b'{"type":"_aim"',
         b'{ "_type" : "_aim" }\n',
-        shapes.OWN_MARKER + b"\n",
-        lines(b"junk", shapes.OWN_MARKER),
+        OWN_MARKER + b"\n",
+        lines(b"junk", OWN_MARKER),
     ],
 )
 def test_the_beginning_of_a_record_or_a_marker_is_a_memory(data: bytes) -> None:
@@ -281,7 +282,7 @@ def test_kept_lines_alone_are_still_known_as_a_memory() -> None:
     graph = Graph.of(shapes.read(lines(b"before", ANN, b"after")))
     graph, _ = changes.delete_entities(graph, ["Ann"])
     data = b"".join(graph.chunks())
-    assert data == lines(b"before", shapes.OWN_MARKER, b"after")
+    assert data == lines(b"before", OWN_MARKER, b"after")
     assert rewritten(data) == data
     assert with_another(data) == lines(b"before", NEW, b"after")
     for alone in (lines(b"before", ANN), lines(ANN, b"after")):
@@ -303,7 +304,7 @@ def characters(data: bytes) -> Counter[int]:
 
 fragments = st.sampled_from(
     [
-        ANN, BO, KNOWS, MARKER, shapes.OWN_MARKER, *RECORD_SHAPES, *UNREADABLE[:3], *UNREADABLE[5:],
+        ANN, BO, KNOWS, MARKER, OWN_MARKER, *RECORD_SHAPES, *UNREADABLE[:3], *UNREADABLE[5:],
         ANN[:30], b"\n", b"\r\n", b"\xef\xbb\xbf", b",", b" ", b"[", b"]", b"{", b"}", b'"', b"junk", b"\0", b"\xff",
         b"{\n", b"1", b"-", b".5", "\u2028".encode(), b'{"entities":[', b'],"relations":[', b'{"x":1}', b"[]", b"{}",
     ]
@@ -333,8 +334,8 @@ def test_lines_of_ours_below_lines_of_utf_16_are_read_and_the_others_kept(line: 
 @example(b"\xef\xbb\xbf\xef\xbb\xbfjunk\n" + ANN)
 @example(b"\n\xef\xbb\xbfjunk\n" + ANN)
 @example(b"\xef\xbb\xbf\xff\n" + ANN)
-@example(b"\0" + shapes.OWN_MARKER)
-@example(lines(b"junk", shapes.OWN_MARKER, b"junk"))
+@example(b"\0" + OWN_MARKER)
+@example(lines(b"junk", OWN_MARKER, b"junk"))
 def test_any_bytes_are_read_without_a_crash_and_survive_a_write_about_something_else(data: bytes) -> None:
     try:
         contents = shapes.read(data)
@@ -351,7 +352,7 @@ def test_any_bytes_are_read_without_a_crash_and_survive_a_write_about_something_
     for piece in (*contents.head, *(line.raw for line in contents.lines), *contents.tail):
         assert piece in remaining
     if contents.head or contents.lines or contents.tail:
-        assert not characters(data.replace(shapes.OWN_MARKER, b"")) - characters(after)
+        assert not characters(data.replace(OWN_MARKER, b"")) - characters(after)
     assert names(shapes.read(after))[: len(contents.lines) + 1].count("New") == 1
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from memory_app.disk import calls
+from memory_app.disk import calls, whole
 from memory_app.errors import StoreError, UsageError
 from memory_app.jsonl.document import reads_as_memory
-from memory_app.location import choice
+from memory_app.location import choice, migration
 from memory_app.location.choice import Location, Surroundings
 from memory_app.lock.lock import Lock
 from memory_app.text import shown
@@ -43,7 +43,7 @@ class Machine:
         return choice.locate(file, profile, self.around())
 
     def settle(self) -> Location:
-        return choice.move_old(self.locate(), reads_as_memory)
+        return migration.move_old(self.locate(), reads_as_memory)
 
     def put(self, path: Path, content: bytes = LINE) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -405,7 +405,7 @@ def test_an_old_memory_is_renamed_in_each_default_place(machine: Machine, place:
     found = machine.locate()
     assert (found.path, found.old) == (str(folder / "memory.jsonl"), str(old))
     assert old.exists()
-    settled = choice.move_old(found, reads_as_memory)
+    settled = migration.move_old(found, reads_as_memory)
     assert settled == found._replace(old=None, notes=(f"{old} was renamed to memory.jsonl.",))
     assert os.listdir(folder) == ["memory.jsonl"]
     assert (folder / "memory.jsonl").read_bytes() == LINE
@@ -459,7 +459,7 @@ def test_an_old_memory_that_cannot_be_renamed_now_is_used_under_its_old_name(
     def rename(source: str, target: str) -> None:
         raise PermissionError(13, "in use\nby another", source)
 
-    monkeypatch.setattr(calls, "rename", rename)
+    monkeypatch.setattr(whole, "move_to_new_name", rename)
     settled = machine.settle()
     assert settled.path == str(old)
     assert len(settled.notes) == 1
@@ -472,7 +472,7 @@ def test_an_old_memory_is_not_moved_while_another_process_holds_the_lock(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = machine.put(machine.server / "memory.json")
-    monkeypatch.setattr(choice, "_LOCK_WAIT", 0.05)
+    monkeypatch.setattr(migration, "_LOCK_WAIT", 0.05)
     other = Lock(str(machine.server / "memory.jsonl"))
     other.acquire(float("inf"))
     try:
@@ -493,14 +493,14 @@ def test_the_slower_of_two_processes_uses_what_the_faster_one_moved(machine: Mac
         assert moved.wait(10)
         return True
 
-    thread = threading.Thread(target=lambda: settled.append(choice.move_old(slow, reads)))
+    thread = threading.Thread(target=lambda: settled.append(migration.move_old(slow, reads)))
     thread.start()
     assert reading.wait(10)
     machine.settle()
     moved.set()
     thread.join(10)
     assert settled == [slow._replace(old=None)]
-    assert choice.move_old(slow, reads) == slow._replace(old=None)  # moved before it could be read
+    assert migration.move_old(slow, reads) == slow._replace(old=None)  # moved before it could be read
     assert os.listdir(machine.server) == ["memory.jsonl"]
 
 
@@ -527,7 +527,7 @@ def test_a_new_memory_that_appears_meanwhile_is_not_overwritten(machine: Machine
         machine.put(machine.server / "memory.jsonl", b"")
         return True
 
-    assert choice.move_old(found, reads) == found._replace(old=None)
+    assert migration.move_old(found, reads) == found._replace(old=None)
     assert (old.read_bytes(), (machine.server / "memory.jsonl").read_bytes()) == (LINE, b"")
 
 
@@ -579,12 +579,12 @@ def test_run_from_its_source_the_servers_folder_is_the_one_of_the_source(at: Pat
 
 def test_a_current_folder_that_was_removed_is_no_obstacle(tmp_path: Path) -> None:
     code = (
-        "import os, sys; sys.path.insert(0, sys.argv[1]); from memory_app.location import choice as paths\n"
+        "import os, sys; sys.path.insert(0, sys.argv[1]); from memory_app.location import choice\n"
         "os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone')\n"
-        "around = paths.surroundings({'HOME': '/h'}, 'memory-server.pyz', '/opt/source/memory_app')\n"
+        "around = choice.surroundings({'HOME': '/h'}, 'memory-server.pyz', '/opt/source/memory_app')\n"
         "print(around.current_folder, around.server_folder)"
     )
-    root = str(Path(choice.__file__).parent.parent)
+    root = str(Path(choice.__file__).parents[2])
     done = subprocess.run(
         [sys.executable, "-c", code, root], cwd=tmp_path, capture_output=True, text=True, timeout=30, check=False
     )

@@ -46,7 +46,7 @@ WINDOWS = {
         ("/y${NOPE:-~/x}", "/y~/x"),
         (" /x/m.jsonl\r\n", "/x/m.jsonl"),
         ("'/x/m.jsonl'", "/x/m.jsonl"),
-        ("\"~/m.jsonl\" ", "/home/ann/m.jsonl"),
+        ('"~/m.jsonl" ', "/home/ann/m.jsonl"),
         ("''/x''", "'/x'"),
         ("file:///x/m.jsonl", "/x/m.jsonl"),
         ("FILE://localhost/x/a%20b%C3%A9", "/x/a bé"),

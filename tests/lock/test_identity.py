@@ -170,7 +170,8 @@ def test_the_proc_of_linux_is_not_asked_elsewhere(monkeypatch: pytest.MonkeyPatc
 
 @linux_only
 def test_a_process_in_a_pid_namespace_of_its_own_names_it() -> None:
-    code = "from memory_app.lock import identity as i; m = i.this_process(); print(m.hostname, m.pidns, m.initial, m.pid)"
+    shown = "print(m.hostname, m.pidns, m.initial, m.pid)"
+    code = f"from memory_app.lock import identity; m = identity.this_process(); {shown}"
     command = ["unshare", "--pid", "--fork", sys.executable, "-c", code]
     try:
         done = subprocess.run(

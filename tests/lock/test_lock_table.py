@@ -123,13 +123,13 @@ def test_the_npm_servers_record_of_a_process_that_is_gone_is_broken_at_once(
 
 
 def test_a_zombie_holds_nothing(clock: Clock, memory: Path, at_lock: Path) -> None:
-    process = subprocess.Popen([sys.executable, "-S", "-c", ""], stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    process.stdout.read()  # its end: the process has exited, or is about to
-    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-    write_record(at_lock, wall=clock.wall, **npm_fields(pid=process.pid))
-    assert waited(clock, Lock(str(memory))) < AT_ONCE[1]
-    process.wait(PATIENCE)
+    with subprocess.Popen([sys.executable, "-S", "-c", ""], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.read()  # its end: the process has exited, or is about to
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        write_record(at_lock, wall=clock.wall, **npm_fields(pid=process.pid))
+        assert waited(clock, Lock(str(memory))) < AT_ONCE[1]
+        process.wait(PATIENCE)
 
 
 # Whose process may live: judged by age

@@ -169,10 +169,14 @@ tools.plan = broken
 def test_an_error_of_our_own_is_told_without_a_traceback_or_what_the_memory_holds(tmp_path: Path, era: Era) -> None:
     with variant(tmp_path, BROKEN, era=era) as driver:
         driver.open()
-        result = driver.call("read_graph")
-        text = "The memory server failed (RuntimeError). Read before you try again: the change may have been stored."
-        assert result["isError"] is True
-        assert result["content"] == [{"type": "text", "text": text}]
+        for tool, advice in (
+            ("read_graph", "Nothing was changed. Ask for less, or try again."),
+            ("create_entities", "Read before you try again: the change may have been stored."),
+        ):
+            result = driver.call(tool, entity("Ada"))
+            assert result["isError"] is True
+            text = f"The memory server failed (RuntimeError). {advice}"
+            assert result["content"] == [{"type": "text", "text": text}]
         driver.request("tools/list")
         assert driver.finish() == 0
         assert "RuntimeError" in driver.stderr

@@ -172,13 +172,15 @@ def test_the_file_is_looked_at_once_a_second_while_somebody_is_subscribed_and_no
     asyncio.run(asyncio.wait_for(work(), 20))
 
 
-@pytest.mark.parametrize("where", ["concurrent.futures.ThreadPoolExecutor.submit", "memory_app.storage.store.Store.graph"])
+@pytest.mark.parametrize(
+    "where", ["concurrent.futures.ThreadPoolExecutor.submit", "memory_app.storage.store.Store.graph"]
+)
 def test_a_look_that_fails_for_want_of_a_thread_or_of_memory_does_not_end_the_looking(
     tmp_path: Path, where: str
 ) -> None:
     owner, method = where.rsplit(".", 1)
     failing = f"""
-import os, concurrent.futures, memory_app.store
+import os, concurrent.futures, memory_app.storage.store
 from concurrent.futures import ThreadPoolExecutor
 real = {where}
 def failing(self, *arguments):

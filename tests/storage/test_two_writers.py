@@ -58,7 +58,8 @@ def test_two_servers_and_a_writer_for_node_keep_all_writes(archive: Path, tmp_pa
             assert len(found) == 3 * EACH and set(found) == expected
         finish(one, other)
     assert sorted(names(tmp_path)) == sorted(expected)
-    assert [path.name for path in tmp_path.iterdir()] == ["memory.jsonl"]
+    left = [path.name for path in tmp_path.iterdir() if path.suffix != ".replaced"]  # Node's renames look young
+    assert left == ["memory.jsonl"]
 
 
 def test_servers_that_change_one_entity_keep_each_others_facts(archive: Path, tmp_path: Path) -> None:
@@ -105,7 +106,7 @@ def test_after_a_server_that_was_killed_while_it_saved_the_next_goes_on_at_once(
         "from memory_app.disk import calls as disk\n"
         "disk.replace = lambda *_: (print('saving', flush=True), signal.pause())\n"
         "from memory_app.storage.store import Store\n"
-        "from memory_app.tools.arguments import NewEntity\n"
+        "from memory_app.graph.changes import NewEntity\n"
         "from memory_app.graph.changes import create_entities\n"
         "store = Store(sys.argv[1], print)\n"
         "store.submit(lambda graph: (create_entities(graph, [NewEntity('Lost', 't', ())])[0], None)).result()\n"

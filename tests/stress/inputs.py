@@ -15,11 +15,12 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from memory_app.graph import changes
+from memory_app.graph.changes import Addition, Deletion, NewEntity
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.jsonl.document import NotAMemory
+from memory_app.jsonl.lines import OWN_MARKER
 from memory_app.tools import plans
-from memory_app.tools.arguments import Addition, Deletion, NewEntity
 from tests.faults.folders import folder
 from tests.faults.scenes import DOCUMENT, LINES
 from tests.stress import servers
@@ -99,7 +100,7 @@ def _bytes(graph: Graph) -> bytes:
 
 
 def _lines(data: bytes) -> list[bytes]:
-    return [line for line in data.split(b"\n") if line != document.OWN_MARKER]
+    return [line for line in data.split(b"\n") if line != OWN_MARKER]
 
 
 def _facts(graph: Graph) -> Any:
@@ -112,10 +113,10 @@ def _lost(data: bytes, written: bytes) -> bytes:
     """A line, or a piece of one that holds several values, that does not stand in the written bytes."""
     for line in data.split(b"\n"):
         core = line.strip(_EDGE)
-        if core in written or core == document.OWN_MARKER:
+        if core in written or core == OWN_MARKER:
             continue
         for piece in _pieces(core):
-            if piece not in written and piece != document.OWN_MARKER:
+            if piece not in written and piece != OWN_MARKER:
                 return piece
     return b""
 

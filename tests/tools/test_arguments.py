@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_app.errors import GraphError
+from memory_app.graph.changes import Addition, Deletion, NewEntity, RelationKey
 from memory_app.tools import arguments
-from memory_app.tools.arguments import Addition, Deletion, NewEntity, Page, RelationKey, Search
+from memory_app.tools.arguments import Page, Search
 
 READERS: dict[str, Callable[[arguments.Arguments], object]] = {
     "create_entities": arguments.entities_to_create,

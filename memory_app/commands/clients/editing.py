@@ -13,12 +13,12 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from memory_app.commands import backups
 from memory_app.commands.clients import entry, jsonc, toml
 from memory_app.commands.clients.catalogue import Client
 from memory_app.commands.clients.entry import Found, Start
-from memory_app.commands.memory import whole, written_new
-from memory_app.disk.folders import make_folders
+from memory_app.commands.memory import read_whole, write_new, write_over
+from memory_app.commands.upkeep import states
+from memory_app.disk.folders import make_folders, remove_folders
 from memory_app.errors import StoreError, UsageError
 from memory_app.text import shown
 
@@ -38,7 +38,7 @@ def text_of(path: str) -> str | None:
     """The file's text, None if there is no file. UsageError if it is not UTF-8."""
     if not os.path.exists(path):
         return None
-    data = whole(path)
+    data = read_whole(path)
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise UsageError(f"{shown(path)} is UTF-16. Save it as UTF-8 first, then try again.")
     try:
@@ -88,20 +88,32 @@ def edited(client: Client, path: str, name: str, start: Start) -> Edit:
 
 def write(edit: Edit) -> str | None:
     """Put the edit on the disk; the path of the copy of the old file, None if there was none."""
-    backup = None
     if edit.before is not None:
-        backup = backups.made(edit.path, edit.before.encode())[0]
-        if whole(edit.path) != edit.before.encode():
-            raise StoreError(
-                f"{shown(edit.path)} was changed by another program just now; it was left as it is. Try again."
-            )
-    else:
-        try:
-            make_folders(os.path.dirname(os.path.realpath(edit.path)))
-        except OSError as error:
-            raise StoreError(f"{shown(edit.path)}: its folder cannot be made: {error.strerror or error}.") from error
-    written_new(edit.path, [edit.after.encode()], force=True)
-    return backup
+        before = edit.before.encode()
+        backup = states.back_up(edit.path, before)[0]
+
+        def check() -> None:
+            if read_whole(edit.path) != before:
+                raise StoreError(
+                    f"{shown(edit.path)} was changed by another program just now; it was left as it is. Try again."
+                )
+
+        write_over(edit.path, [edit.after.encode()], check)
+        return backup
+    try:
+        created = make_folders(os.path.dirname(os.path.realpath(edit.path)))
+    except OSError as error:
+        raise StoreError(f"{shown(edit.path)}: its folder cannot be made: {error.strerror or error}.") from error
+    try:
+        write_new(edit.path, [edit.after.encode()])
+    except UsageError as error:
+        raise StoreError(
+            f"{shown(edit.path)} was made by another program just now; it was left as it is. Try again."
+        ) from error
+    except BaseException:
+        remove_folders(created)
+        raise
+    return None
 
 
 def _data(client: Client, path: str, text: str) -> Any:

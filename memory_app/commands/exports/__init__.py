@@ -48,12 +48,12 @@ class Form(NamedTuple):
 
 
 FORMS: Final[Mapping[str, Form]] = {
-    "json": Form("documents", "json_document", (".json",), "one object, the data of read_graph"),
+    "json": Form("json_lines", "json_document", (".json",), "one object, the data of read_graph"),
     "jsonl": Form(
-        "documents", "json_lines", (".jsonl", ".ndjson"), "one record a line, as every memory server reads it"
+        "json_lines", "json_lines", (".jsonl", ".ndjson"), "one record a line, as every memory server reads it"
     ),
     "markdown": Form("markdown", "page", (".md", ".markdown"), "a page to read, an entity a heading"),
-    "csv": Form("table", "csv_table", (".csv",), "one table, a row for each entity, observation and relation"),
+    "csv": Form("csv_table", "csv_table", (".csv",), "one table, a row for each entity, observation and relation"),
     "graphml": Form("graphml", "document", (".graphml", ".xml"), "for Gephi, yEd, networkx and other graph programs"),
     "dot": Form("dot", "drawing", (".dot", ".gv"), "for Graphviz: dot -Tsvg memory.dot"),
 }

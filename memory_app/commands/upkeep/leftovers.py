@@ -9,15 +9,12 @@ import time
 from typing import Final
 
 from memory_app.commands.upkeep.findings import Finding
-from memory_app.disk import calls
+from memory_app.disk import calls, whole
 from memory_app.lock import identity, lockfile
 from memory_app.lock import record as lockrecord
 from memory_app.lock.lock import UNREFRESHED
+from memory_app.storage.replaced import REPLACED
 from memory_app.text import counted
-
-_TEMPORARY: Final = re.compile(r"\.[0-9a-f]{32}\.tmp")
-_LIVING: Final = 600.0
-"""Seconds that a temporary file may be some living writer's; after that the next save removes it."""
 
 _CONFLICT: Final = re.compile(
     r"conflict|in conflict|conflicted copy|konflikt|conflit|conflitto|\.sync-conflict-\d|\(\d+\)|-[A-Z0-9]+-\d{8}",
@@ -40,8 +37,12 @@ def findings(path: str) -> list[Finding]:
         return [*found, Finding("file", f"its folder cannot be listed: {error.strerror or error}")]
     now = time.time()
     for entry in entries:
-        if entry.startswith(name) and _TEMPORARY.fullmatch(entry[len(name) :]):
+        if entry.startswith(name) and whole.TEMPORARY.fullmatch(entry[len(name) :]):
             found += _temporary(os.path.join(folder, entry), now)
+        if entry.startswith(name) and REPLACED.fullmatch(entry[len(name) :]):
+            found.append(
+                Finding("replaced", f"{entry} was written by another program while a change was stored. Look into it")
+            )
     copies = conflict_copies(real, entries)
     return [*found, *(Finding("conflict-copy", copy) for copy in copies), *_file(path, real)]
 
@@ -82,7 +83,7 @@ def _temporary(path: str, now: float) -> list[Finding]:
     except OSError:
         return []
     name, size = os.path.basename(path), counted(status.st_size, "byte")
-    if now - status.st_mtime > _LIVING:
+    if now - status.st_mtime > whole.TEMPORARY_SECONDS:
         return [Finding("leftover", f"{name} ({size}) was left by a writer that died. The next write removes it")]
     return [Finding("leftover", f"{name} ({size}) is a save that runs, or one that died within the last ten minutes")]
 
@@ -95,7 +96,7 @@ def _file(path: str, real: str) -> list[Finding]:
     found = []
     if not stat.S_ISREG(status.st_mode):
         return [Finding("file", "it is no regular file")]
-    if not status.st_mode & 0o222 or not os.access(real, os.W_OK):
+    if not calls.may_write(real, status.st_mode):
         found.append(Finding("file", "it is read-only: nothing can be stored"))
     elif os.name != "nt" and status.st_mode & 0o022:
         found.append(Finding("file", f"others can write it (mode {stat.S_IMODE(status.st_mode):o})"))

@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from memory_app.commands.upkeep.mounts import remote, synced
-from memory_app.disk import calls
+from memory_app.commands.upkeep.places import remote, synced
+from memory_app.disk import calls, whole
 from memory_app.errors import StoreError
 from memory_app.lock.lock import Lock
 
@@ -38,8 +38,7 @@ class Trial(NamedTuple):
 def trials(folder: str, path: str, kept: str | None = None) -> list[Trial]:
     """Try the folder, and the lock of the memory file at `path` in it. `kept`: the folder that the memory is to have,
     where that one is not there yet."""
-    base = os.path.join(folder, f"{os.path.basename(path)}.{os.urandom(16).hex()}")
-    names = [f"{base[:-1]}{n}.tmp" for n in "012"]
+    names = [whole.temporary(os.path.join(folder, os.path.basename(path))) for _ in range(3)]
     tried: list[Trial] = []
     try:
         for what, needed, call in (

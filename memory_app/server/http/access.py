@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-from memory_app.disk import calls
+from memory_app.disk import calls, whole
 from memory_app.errors import UsageError
 from memory_app.location.environment import HTTP_TOKEN
 
@@ -109,12 +109,7 @@ def new_token() -> str:
 def keep_token(path: str, token: str) -> None:
     """Write a new token file, readable by this user alone. UsageError if there is one already, or none can be made."""
     try:
-        fd = calls.create(path, 0o600)
-        try:
-            calls.write_all(fd, (f"{token}\n".encode(),))
-            calls.sync(fd)
-        finally:
-            calls.close(fd)
+        whole.write_new(path, (f"{token}\n".encode(),))
     except FileExistsError:
         raise UsageError(f"{path} exists already. Remove it first if its token is to be replaced.") from None
     except OSError as error:

@@ -11,8 +11,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import logging
-import os
 import socket
 from collections.abc import Hashable, Iterator
 from typing import Any, Final
@@ -23,11 +21,11 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
 from memory_app.errors import UsageError
+from memory_app.server import lifetime
 from memory_app.server.handlers import Context, build_server
 from memory_app.server.http.access import Access, Address
 from memory_app.server.http.guard import PATH, Guard
 from memory_app.server.http.limits import Config
-from memory_app.server.lifetime import on_signals
 from memory_app.server.service import Service
 from memory_app.server.stderr import Notices
 from memory_app.storage.store import Store
@@ -36,20 +34,16 @@ _LARGEST_BODY: Final = 16 << 20  # bytes of one request: a few hundred times wha
 _MOST_SESSIONS: Final = 1000  # of the 2025 era; each holds some tens of kilobytes
 _IDLE_SECONDS: Final = 1800.0  # after which a session without a request is closed: clients do not always say goodbye
 _LARGEST_HEAD: Final = 32 << 10  # bytes of a request's head
-_STOP_SECONDS: Final = 4  # for what is in flight at the end; the store has its own, shorter bounds
+_LOGGERS: Final = ("mcp", "uvicorn", "asyncio", "sse_starlette")
 
 
 def run(path: str, report: Notices, access: Access) -> int:
     """Serve until a signal comes; the exit status. UsageError if the address cannot be had. Main thread only."""
-    for name in ("mcp", "uvicorn", "asyncio", "sse_starlette"):
-        logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # they would print texts of clients, and tracebacks
     listening = _listen(access.address)
     address = Address(access.address.host, listening.getsockname()[1])
     report(f"serving at {address.url}" + (", read only" if access.read_only else ""))
-    clean = asyncio.run(_serve(path, report, access._replace(address=address), listening))
-    if not clean:
-        os._exit(0)  # a thread hangs in the file system; the interpreter would wait for it for ever
-    return 0
+    granted = access._replace(address=address)
+    return lifetime.run(lambda: _serve(path, report, granted, listening), report, _LOGGERS)
 
 
 async def _serve(path: str, report: Notices, access: Access, listening: socket.socket) -> bool:
@@ -78,7 +72,7 @@ async def _serve(path: str, report: Notices, access: Access, listening: socket.s
         server_header=False,
         proxy_headers=False,
         h11_max_incomplete_event_size=_LARGEST_HEAD,
-        timeout_graceful_shutdown=_STOP_SECONDS,
+        timeout_graceful_shutdown=lifetime.HTTP_DRAIN_SECONDS,
     )
     server = _Server(config)
 
@@ -87,12 +81,12 @@ async def _serve(path: str, report: Notices, access: Access, listening: socket.s
         guard.stop()
         server.should_exit = True
 
-    on_signals(loop, end)
-    gc.freeze()
-    try:
-        await server.serve(sockets=[listening])
-    finally:
-        clean = await service.close()
+    gc.freeze()  # nothing made so far will ever be garbage
+    with lifetime.stopping_on_signals(loop, end):
+        try:
+            await server.serve(sockets=[listening])
+        finally:
+            clean = await service.close()
     return clean
 
 

@@ -18,19 +18,18 @@ from pydantic_core import to_json
 from memory_app.server.handlers import RESOURCE_TYPE, RESOURCE_URI, call_tool, read_resource
 from memory_app.server.service import Service
 from memory_app.server.stdio.messages import finished
-from memory_app.server.stdio.pipes import Output
 from memory_app.text import without_lone_surrogates
 from memory_app.tools.plans import Answer
 
-_UNREAD: Final = 64 << 20  # bytes: beyond this no answer is made before the client took some of what it asked for
+MOST_UNREAD: Final = 64 << 20
+"""Bytes that a client may leave unread: beyond this no answer is made before it took some of what it asked for."""
 
 
 class Finishing:
     """A middleware for one connection, the innermost one."""
 
-    def __init__(self, server: Server[Any], service: Service, output: Output) -> None:
+    def __init__(self, server: Server[Any], service: Service) -> None:
         self._service = service
-        service.room = lambda: output.room(_UNREAD)
         self._greeted = False  # requests before `initialize` are the SDK's to refuse
         self._stamp = b',"_meta":' + to_json({SERVER_INFO_META_KEY: server.server_info_stamp})
 

@@ -1,4 +1,4 @@
-"""Importing the SDK for stdio in half the time, and one shortcut through it; the one place that leans on its insides.
+"""Importing the SDK for stdio in half the time.
 
 Nearly all of the time goes into some 500 pydantic models and into packages that stdio never uses. So, while importing:
 1. The garbage collector is off, and pydantic looks for no plugins.
@@ -21,13 +21,14 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Final, Generic, TypeVar
 
-CARRIED: Final = {"mcp": "2.3.0", "mcp_types": "2.3.0", "pydantic": "2.14.4"}
+from memory_app.server import sdk
+
 _SKIPPED: Final = ("mcp", "mcp.server")
 _HTTP: Final = (
     "starlette",
@@ -47,24 +48,12 @@ CONSTANTS: Final = {
 T = TypeVar("T")
 
 
-def is_carried() -> bool:
-    """Whether the SDK that would be imported is the one this module knows, by the folders of its distributions."""
-    for package, version in CARRIED.items():
-        spec = importlib.util.find_spec(package)
-        if spec is None or spec.origin is None:
-            return False
-        folder = os.path.dirname(os.path.dirname(spec.origin))
-        if not os.path.isdir(os.path.join(folder, f"{package}-{version}.dist-info")):
-            return False
-    return True
-
-
 def load() -> bool:
     """Import what stdio needs of the SDK; True if the fast way worked. Call it before anything imports the SDK."""
     collecting = gc.isenabled()
     gc.disable()
     try:
-        return is_carried() and _load_fast()
+        return sdk.is_carried() and _load_fast()
     finally:
         if collecting:
             gc.enable()
@@ -86,40 +75,6 @@ def _load_fast() -> bool:
             del sys.modules[name]
         return False
     return True
-
-
-def skip_relay() -> None:
-    """Spare every message the way through a second stream.
-
-    The SDK has to look at the first request to know the connection's era. To be able to look without taking it passes
-    everything on through a stream of its own; a stream of ours, which has `take_back`, gets back what was looked at.
-    """
-    from mcp.server import runner
-    from mcp.shared.message import SessionMessage
-    from mcp_types import JSONRPCRequest
-
-    relayed = runner._replay_from_opening_request
-
-    @contextlib.asynccontextmanager
-    async def looked_at(read_stream: Any) -> AsyncIterator[tuple[JSONRPCRequest | None, Any]]:
-        if not hasattr(read_stream, "take_back"):
-            async with relayed(read_stream) as replayed:
-                yield replayed
-            return
-        opening: JSONRPCRequest | None = None
-        seen: list[Any] = []
-        async for item in read_stream:
-            if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCRequest):
-                opening = item.message
-            elif len(seen) >= runner._PRE_REQUEST_REPLAY_LIMIT:
-                continue
-            seen.append(item)
-            if opening is not None:
-                break
-        read_stream.take_back(seen)
-        yield opening, read_stream
-
-    runner._replay_from_opening_request = looked_at
 
 
 @contextlib.contextmanager

@@ -154,7 +154,7 @@ class Output(Protocol):
 
     def put(self, chunks: Sequence[bytes]) -> None: ...
 
-    async def room(self, below: int) -> None:
+    async def drain(self, below: int) -> None:
         """Wait until fewer than `below` bytes are queued, or the client is gone."""
         ...
 
@@ -177,7 +177,7 @@ class _Waiters:
         self._loop = asyncio.get_running_loop()
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
 
-    async def room(self, below: int) -> None:
+    async def drain(self, below: int) -> None:
         while self.queued >= below:
             waiter = (below, self._loop.create_future())
             self._waiting.append(waiter)

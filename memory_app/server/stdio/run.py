@@ -2,67 +2,51 @@
 
 The end comes by end of input, by a signal, or because the client no longer listens; it is always the same end: no more
 input is taken, what is in flight is answered (see `Service.stop`), the store is closed, and output goes on as long as
-the client takes it. Nothing can make it hang: every wait has a bound.
+the client takes it. Nothing can make it hang: every wait has a bound, and `lifetime` holds them all.
 """
 
 from __future__ import annotations
 
 import asyncio
 import gc
-import logging
-import os
-from typing import Final
 
+from memory_app.server import lifetime, sdk
 from memory_app.server.handlers import build_server
-from memory_app.server.lifetime import on_signals
 from memory_app.server.service import Service
 from memory_app.server.stderr import Notices
-from memory_app.server.stdio import faststart
-from memory_app.server.stdio.encoded import Finishing
+from memory_app.server.stdio.encoded import MOST_UNREAD, Finishing
 from memory_app.server.stdio.pipes import Output
 from memory_app.server.stdio.transport import Wire
 from memory_app.storage.store import Store
 
-_PATIENCE: Final = 30.0  # seconds for what is in flight at the end: a started save, a large answer
-_NOT_READING: Final = 2.0  # seconds without the client taking a byte, at the end, after which it is not waited for
-
 
 def run(path: str, report: Notices, *, read_only: bool = False) -> int:
     """Serve until the end comes; the exit status. Must be called from the main thread."""
-    logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)  # it would print tracebacks and texts of the client
-    logging.getLogger("asyncio").setLevel(logging.CRITICAL + 1)
-    try:
-        clean = asyncio.run(_serve(path, report, read_only))
-    except Exception as error:  # noqa: BLE001 (the edge of the process)
-        report(f"ended by an error of its own: {type(error).__name__}")
-        return 1
-    if not clean:
-        os._exit(0)  # a thread hangs in the file system; the interpreter would wait for it for ever
-    return 0
+    return lifetime.run(lambda: _serve(path, report, read_only), report, ("mcp", "asyncio"))
 
 
 async def _serve(path: str, report: Notices, read_only: bool) -> bool:
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(lambda _, context: report(f"{type(context.get('exception')).__name__} in a task"))
-    service = Service(Store(path, report), read_only=read_only)
     ending: list[asyncio.Task[None]] = []
 
     def end() -> None:
         service.stop()
         ending.append(loop.create_task(_expect_a_reader(wire.output)))
 
-    wire = Wire(end, patience=_PATIENCE)
-    on_signals(loop, wire.stop)
+    wire = Wire(end, patience=lifetime.IN_FLIGHT_SECONDS)
+    service = Service(Store(path, report), read_only=read_only, drain=lambda: wire.output.drain(MOST_UNREAD))
     server = build_server(service, report)
-    if faststart.is_carried():
-        server.middleware.append(Finishing(server, service, wire.output))
-        faststart.skip_relay()
+    if sdk.is_carried():
+        server.middleware.append(Finishing(server, service))
+        sdk.skip_relay()
     gc.freeze()  # nothing made so far will ever be garbage
-    try:
-        await server.run(wire.reader, wire.writer, server.create_initialization_options())
-    finally:
-        clean = await service.close()
-        await wire.output.room(1)  # `_expect_a_reader` sees to it that this ends
+    with lifetime.stopping_on_signals(loop, wire.stop):
+        try:
+            await server.run(wire.reader, wire.writer, server.create_initialization_options())
+        finally:
+            clean = await service.close()
+            await wire.output.drain(1)  # `_expect_a_reader` sees to it that this ends
     return clean
 
 
@@ -70,6 +54,6 @@ async def _expect_a_reader(output: Output) -> None:
     """Abandon the output once the client takes nothing of what is queued for it."""
     while True:
         queued, taken = output.queued, output.taken
-        await asyncio.sleep(_NOT_READING)
+        await asyncio.sleep(lifetime.UNREAD_SECONDS)
         if queued and output.queued and output.taken == taken:
             output.abandon()

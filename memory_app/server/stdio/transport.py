@@ -4,8 +4,8 @@ Rules:
 - Every line that arrives is answered or is a valid notification or response; nothing ends the connection but its end.
 - Nothing is lost at the end of input: the SDK, which cancels what is in flight when it hears of the end, hears of it
   only when everything was answered.
-- A client that writes without reading never waits for itself: answers queue up, and only a queue beyond all measure
-  makes its further requests wait.
+- A client that writes without reading never waits for itself: answers queue up. Only when very many bytes are unread,
+  or very many requests in flight, do its further requests wait in the pipe: so memory is bounded whatever it does.
 All of it runs on the event loop's thread.
 """
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _READ_AHEAD: Final = 1 << 20  # bytes of unprocessed lines: enough to stay busy, small beside what one line may need
 _UNREAD_LIMIT: Final = 256 << 20  # bytes of answers the client leaves unread before its requests have to wait
+_MOST_IN_FLIGHT: Final = 4096  # requests, of some ten kilobytes each; further ones wait in the pipe
+_LASTING: Final = "subscriptions/listen"  # answered at its end alone, so no reason to wait
 
 
 class Wire:
@@ -44,6 +46,7 @@ class Wire:
         self._on_end = on_end
         self._patience = patience
         self._in_flight = 0
+        self._lasting: set[int | str | None] = set()
         self._ended = False
         self._lines = Lines()
         self._taken_back: deque[SessionMessage] = deque()
@@ -92,14 +95,15 @@ class Wire:
         if self._taken_back:
             return self._taken_back.popleft()
         while True:
-            while self._arrived:
+            while self._arrived and not self._is_crowded():
                 message = self._read(self._arrived.popleft())
                 if message is not None:
                     return message
-            self._arrived_size = 0
-            if self._ended and not self._in_flight:
-                return None
-            if self._paused and self._going_on is None:
+            if not self._arrived:
+                self._arrived_size = 0
+                if self._ended and not self._in_flight:
+                    return None
+            if self._paused and self._going_on is None and not self._is_crowded():
                 self._going_on = asyncio.ensure_future(self._go_on_reading())
             self._wake = asyncio.get_running_loop().create_future()
             if not self._ended:
@@ -111,11 +115,11 @@ class Wire:
                 return None
 
     def take_back(self, messages: Iterable[SessionMessage]) -> None:
-        """Have `next` return these again."""
+        """Have `next` return these again (see `sdk.skip_relay`)."""
         self._taken_back.extend(messages)
 
     async def _go_on_reading(self) -> None:
-        await self.output.room(_UNREAD_LIMIT)
+        await self.output.drain(_UNREAD_LIMIT)
         self._paused, self._going_on = False, None
         self._input.resume()
 
@@ -129,16 +133,27 @@ class Wire:
         if type(message) is not JSONRPCRequest:
             return None if message is None else SessionMessage(message)
         self._in_flight += 1
-        return SessionMessage(message, self._settled)
+        if message.method != _LASTING:
+            return SessionMessage(message, self._settled)
+        self._lasting.add(message.id)
+
+        async def unanswered() -> None:
+            self._request_settled(message.id)
+
+        return SessionMessage(message, ServerMessageMetadata(on_request_unanswered=unanswered))
 
     def send(self, message: JSONRPCMessage) -> None:
         self.output.put(encode(message))
-        if type(message) in (JSONRPCResponse, JSONRPCError):
-            self._request_settled()
+        if isinstance(message, (JSONRPCResponse, JSONRPCError)):
+            self._request_settled(message.id)
 
-    def _request_settled(self) -> None:
+    def _is_crowded(self) -> bool:
+        return self._in_flight - len(self._lasting) >= _MOST_IN_FLIGHT
+
+    def _request_settled(self, request_id: int | str | None = None) -> None:
+        self._lasting.discard(request_id)
         self._in_flight -= 1
-        if self._ended and not self._in_flight:
+        if self._arrived or self._paused or (self._ended and not self._in_flight):
             self._nudge()
 
     async def _request_unanswered(self) -> None:

@@ -1,4 +1,4 @@
-"""Where one process ends: `python -m tests.server.http.measure [SECONDS]` measures it over HTTP, at four sizes of the graph.
+"""The limits of one process over HTTP, at four sizes of the graph: `python -m tests.server.http.measure [SECONDS]`.
 
 Clients and server share this machine, and every call has a connection of its own, so that the figures are what is had
 at least. MEMORY_SERVER_PYZ names an archive to measure in place of the source.

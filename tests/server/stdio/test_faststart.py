@@ -24,12 +24,18 @@ URI = "memory://knowledge-graph"
 WAYS = {
     "fast": "",
     "by threads": THREADS,
-    "plain import": "from memory_app.server.stdio import faststart as quickstart; quickstart.CARRIED['mcp'] = '0.0.0'",
+    "plain import": "from memory_app.server import sdk; sdk.CARRIED['mcp'] = '0.0.0'",
+    "plain import of what the archive holds": (
+        "from tests.lean import leave_out\nleave_out()\nfrom memory_app.server import sdk; sdk.CARRIED['mcp'] = '0.0.0'"
+    ),
     "plain handlers": (
-        "import memory_app.server.stdio.faststart as q; q.load(); q.is_carried = lambda: False; q.load = lambda: False"
+        "import memory_app.server.stdio.faststart as q; from memory_app.server import sdk\n"
+        "q.load(); sdk.is_carried = lambda: False; q.load = lambda: False"
     ),
     "failing fast import": (
-        "import memory_app.server.stdio.faststart as q\ndef fail(name): raise RuntimeError\nq._run_init_on_demand = fail"
+        "from memory_app.server.stdio import faststart as q\n"
+        "def fail(name): raise RuntimeError\n"
+        "q._run_init_on_demand = fail"
     ),
 }
 

@@ -276,3 +276,136 @@ def test_by_threads_a_client_that_is_gone_ends_the_server_quietly(tmp_path: Path
         driver.start_call("read_graph")
         assert driver.wait() == 0
         assert len(driver.stderr.splitlines()) == 1
+
+
+@POSIX
+@pytest.mark.parametrize("name", ["SIGHUP", "SIGINT"])
+def test_a_signal_that_the_starter_ignores_stays_ignored(archive: Path, tmp_path: Path, name: str) -> None:
+    """`nohup` and background jobs of a shell start programs so."""
+    number = getattr(signal, name)
+    before = signal.signal(number, signal.SIG_IGN)  # the child inherits it
+    try:
+        driver = serve(archive, tmp_path)
+    finally:
+        signal.signal(number, before)
+    with driver:
+        driver.open()
+        driver.signal(number)
+        assert driver.call("create_entities", entity("kept"))["isError"] is False
+        driver.signal(signal.SIGTERM)
+        assert driver.wait() == 0
+
+
+@POSIX
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+def test_a_second_signal_after_a_second_ends_a_stuck_server_at_once(tmp_path: Path, name: str) -> None:
+    number = getattr(signal, name)
+    with variant(tmp_path, SLOW_SAVE) as driver:
+        driver.open()
+        driver.start_call("create_entities", entity("stuck"))
+        until_exists(tmp_path / "started")
+        driver.signal(number)
+        driver.signal(number)
+        time.sleep(1.2)  # what is under test is this second
+        assert driver.process.poll() is None
+        driver.signal(number)
+        assert driver.wait() == 128 + number
+        assert "Traceback" not in driver.stderr
+
+
+@POSIX
+def test_signals_up_to_the_very_end_change_neither_the_status_nor_stderr(archive: Path, tmp_path: Path) -> None:
+    for _ in range(5):
+        with serve(archive, tmp_path) as driver:
+            driver.open()
+            end = time.monotonic() + 20
+            while driver.process.poll() is None:
+                assert time.monotonic() < end
+                driver.signal(signal.SIGTERM)
+            assert driver.wait() == 0
+            assert len(driver.stderr.splitlines()) == 1, driver.stderr
+
+
+SLOW_LOAD = """
+import os, time
+from memory_app.storage.memory_file import MemoryFile
+read = MemoryFile.read
+def slow(self, before=None):
+    open("started", "w").close()
+    while not os.path.exists("go"):
+        time.sleep(0.005)
+    return read(self, before)
+MemoryFile.read = slow
+"""
+
+
+def test_a_write_that_waits_for_the_load_at_the_end_of_input_is_served(tmp_path: Path) -> None:
+    with variant(tmp_path, SLOW_LOAD) as driver:
+        driver.open()
+        asked = driver.start_call("create_entities", entity("kept"))
+        until_exists(tmp_path / "started")
+        driver.close_stdin()
+        time.sleep(2.2)  # two graces of calls that wait for a lock, which this one does not
+        (tmp_path / "go").touch()
+        (answer,) = driver.drain()
+        assert answer["id"] == asked and answer["result"]["isError"] is False
+        assert driver.wait() == 0
+        assert names(tmp_path) == ["kept"]
+
+
+HUNG_STAT = """
+import os, time
+stat = os.stat
+def hung(path, *args, **kwargs):
+    while os.path.basename(str(path)) == "memory.jsonl" and os.access("hung", os.F_OK):
+        time.sleep(0.01)
+    return stat(path, *args, **kwargs)
+os.stat = hung
+from memory_app.disk import mounts
+from memory_app.server import freshness, lifetime
+mounts.is_local = lambda path: False
+freshness._STAT_SECONDS = 0.5
+lifetime.IN_FLIGHT_SECONDS = lifetime.SAVE_SECONDS = 1.0
+"""
+
+
+@ERAS
+def test_a_file_system_that_hangs_stops_neither_pings_nor_the_end(tmp_path: Path, era: Era) -> None:
+    with variant(tmp_path, HUNG_STAT, era=era) as driver:
+        driver.open()
+        driver.call("create_entities", entity("Ann"))
+        assert driver.call("open_nodes", {"names": ["Ann"]})["isError"] is False
+        (tmp_path / "hung").touch()
+        asked = [driver.start_call("open_nodes", {"names": ["Ann"]}) for _ in range(5)]
+        driver.request("tools/list")
+        for request_id in asked:
+            result = driver.answer(request_id)["result"]
+            assert result["isError"] and "does not answer" in result["content"][0]["text"]
+        (tmp_path / "hung").unlink()
+        assert driver.call("open_nodes", {"names": ["Ann"]})["isError"] is False
+        (tmp_path / "hung").touch()
+        driver.start_call("open_nodes", {"names": ["Ann"]})
+        driver.close_stdin()
+        assert driver.wait() == 0
+        assert "Traceback" not in driver.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
+def test_a_client_that_sends_without_end_and_never_reads_costs_bounded_memory(archive: Path, tmp_path: Path) -> None:
+    big = {"type": "entity", "name": "big", "entityType": "t", "observations": ["x" * 100_000]}
+    (tmp_path / "memory.jsonl").write_text(json.dumps(big, separators=(",", ":")) + "\n")
+    with serve(archive, tmp_path, paused=True) as driver:
+        driver.start("initialize", HELLO)
+        call = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "read_graph", "arguments": {}}}
+        lines = [json.dumps({**call, "id": number}).encode() + b"\n" for number in range(200, 60_200)]
+        for start in range(0, len(lines), 1000):
+            driver.send_bytes(b"".join(lines[start : start + 1000]))
+        driver.patience = 3.0
+        with pytest.raises(TimeoutError):  # at some point it takes no more
+            driver.flush(62)
+        driver.patience = 20.0
+        status = Path(f"/proc/{driver.process.pid}/status").read_text()
+        (size,) = (int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS"))
+        assert size < 300_000  # kB; 60,000 requests in flight would be 600 MB and more
+        driver.signal(signal.SIGTERM)
+        assert driver.wait() == 0

@@ -202,7 +202,7 @@ def test_output_never_blocks_and_keeps_the_order(kind: str) -> None:
                 output.put(chunks)  # nobody reads: this must return all the same
             assert output.queued > len(LARGE) // 2
             thread, got = read_in_thread(source, len(wanted))
-            await output.room(1)
+            await output.drain(1)
             await asyncio.to_thread(thread.join, 20)
             assert b"".join(got) == wanted
             assert (output.queued, output.taken) == (0, len(wanted))
@@ -226,7 +226,7 @@ def test_output_to_nobody_is_dropped_and_said_once(kind: str) -> None:
             output.put([LARGE])
             await gone.wait()
             output.put([b"more"])
-            await output.room(1)
+            await output.drain(1)
             assert (output.queued, calls) == (0, [1])
 
     within_bounds(work)
@@ -238,7 +238,7 @@ def test_abandoned_output_lets_those_who_wait_for_room_go_on(kind: str) -> None:
         with a_pipe() as (_, sink):
             output = getattr(pipes, kind)(sink, lambda: None)
             output.put([LARGE])
-            waiting = asyncio.ensure_future(output.room(1))
+            waiting = asyncio.ensure_future(output.drain(1))
             await asyncio.sleep(0)
             assert not waiting.done()
             output.abandon()
@@ -253,7 +253,7 @@ def test_output_to_a_regular_file_is_whole(tmp_path: Any) -> None:
         output = pipes.open_output(sink, lambda: None)
         for _ in range(5):
             output.put([LARGE, b"\n"])
-        await output.room(1)
+        await output.drain(1)
         os.close(sink)
         assert (tmp_path / "out").read_bytes() == (LARGE + b"\n") * 5
 

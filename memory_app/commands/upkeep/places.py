@@ -8,6 +8,8 @@ import subprocess
 import sys
 from typing import Final
 
+from memory_app.disk.mounts import kind_of, mounts_of_linux
+
 _REMOTE: Final = re.compile(
     r"nfs\d?|cifs|smb\d?|smbfs|afpfs|webdav|davfs2?|9p|drvfs|vboxsf|prl_fs|virtiofs|fuse\..*|ncpfs|afs|ceph|glusterfs"
     r"|lustre|beegfs|osxfuse|macfuse|gcsfuse|s3fs"
@@ -34,19 +36,9 @@ def remote(folder: str, platform: str) -> str:
     """The kind of network or shared file system that the folder is on, "" if it looks like a local one."""
     if platform == "win32":
         return _remote_on_windows(folder)
-    mounts = _mounts_of_linux() if platform.startswith("linux") else _mounts_of_others()
+    mounts = mounts_of_linux() if platform.startswith("linux") else _mounts_of_others()
     kind = kind_of(os.path.realpath(folder), mounts)
     return kind if _REMOTE.fullmatch(kind) else ""
-
-
-def kind_of(folder: str, mounts: list[tuple[str, str]]) -> str:
-    """The file system of a folder, from mount points with their kinds; the last of the longest counts."""
-    best, kind = "", ""
-    for point, name in mounts:
-        within = folder == point or folder.startswith(point.rstrip("/") + "/")
-        if within and len(point) >= len(best):
-            best, kind = point, name
-    return kind
 
 
 def synced(folder: str) -> str:
@@ -65,22 +57,6 @@ def synced(folder: str) -> str:
         if above == path:
             return ""
         path = above
-
-
-def _mounts_of_linux() -> list[tuple[str, str]]:
-    try:
-        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
-            lines = file.read().splitlines()
-    except OSError:
-        return []
-    found = []
-    for line in lines:
-        before, _, after = line.partition(" - ")
-        fields = before.split(" ")
-        if len(fields) > 4 and after:
-            point = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), fields[4])
-            found.append((point, after.split(" ")[0]))
-    return found
 
 
 def _mounts_of_others() -> list[tuple[str, str]]:

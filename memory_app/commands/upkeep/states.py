@@ -1,0 +1,172 @@
+"""Earlier states of a memory file: keeping the present one, and finding one again.
+
+A command that changes the memory keeps the present state first, so that the newest backup is always the state before
+the last such command. A backup is whole if `copies` finished it. Of others the content has to tell: one that is empty,
+or whose last line is torn, is what a copy that was killed half-way leaves.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import time
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from memory_app.commands.memory import read_whole
+from memory_app.disk import copies
+from memory_app.disk.copies import Copy
+from memory_app.errors import StoreError, UsageError
+from memory_app.jsonl import document, parser
+from memory_app.text import counted, shown
+
+_TIME: Final = "%Y-%m-%d %H:%M:%S"
+_UTC: Final = re.compile(r"\s*(Z|UTC|\+00:?00)$", re.IGNORECASE)
+_DATE_AND_TIME: Final = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d(:\d\d)?)")
+
+
+class State(NamedTuple):
+    """A state that can be brought back."""
+
+    path: str
+    data: bytes
+    contents: document.Contents
+
+
+def back_up(path: str, data: bytes, folder: str | None = None, ending: str = ".bak") -> tuple[str, bool]:
+    """Keep `data`, the bytes of the memory file, as the newest dated copy: its path, and whether it is new. If the
+    newest copy holds just these bytes, it is that one."""
+    like = None
+    with contextlib.suppress(OSError):
+        like = os.stat(path)
+    try:
+        return copies.back_up(copies.backups_of(path, folder, ending), data, like)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise StoreError(f"{shown(path)} could not be backed up: {reason}. Nothing was changed.") from error
+
+
+def keep_present(path: str) -> str | None:
+    """Keep the file as it is before a command adds to it; the copy's path.
+
+    A missing file counts as an empty memory where there are backups, so that a plain restore does not bring an older
+    state back; where there are none there is nothing to keep.
+    """
+    if os.path.exists(path):
+        return back_up(path, read_whole(path))[0]
+    return back_up(path, b"")[0] if copies.listed(copies.backups_of(path)) else None
+
+
+def prune(path: str, keep: int, folder: str | None, present: str) -> list[Copy]:
+    """Remove the backups that are older than the newest `keep` whole ones, but never `present`; those removed."""
+    try:
+        return copies.prune(copies.backups_of(path, folder), keep, lambda one: not damage(one), {present})
+    except OSError as error:
+        raise StoreError(f"{shown(error.filename or path)} could not be removed: {error.strerror or error}.") from error
+
+
+def listed(path: str, folder: str | None = None) -> list[Copy]:
+    """The backups of a memory file, newest first."""
+    return copies.listed(copies.backups_of(path, folder))
+
+
+def damage(copy: Copy) -> str:
+    """What is wrong with a copy, "" for nothing."""
+    if copy.finished:
+        return ""
+    if not copy.size:
+        return "empty"
+    try:
+        data = read_whole(copy.path)
+    except StoreError:
+        return "unreadable"
+    return "cut" if is_cut(data) else ""
+
+
+def is_cut(data: bytes) -> bool:
+    """Whether the content ends inside a record: its last line has no end and cannot be read, and it is no document."""
+    last = data[data.rfind(b"\n") + 1 :].strip(b" \t\r,\xef\xbb\xbf")
+    if not last:
+        return False
+    try:
+        parser.parse_all(last.decode())
+        return False
+    except ValueError:
+        pass
+    try:
+        return not document.read(data).foreign
+    except document.NotAMemory:
+        return True
+
+
+def newest(path: str, folder: str | None, tell: Callable[[str], None]) -> State:
+    """The newest backup that is whole and a memory; `tell` gets a line for each that is passed over."""
+    found = listed(path, folder)
+    for one in found:
+        reason = damage(one)
+        if not reason:
+            try:
+                return _read(one.path)
+            except document.NotAMemory:
+                reason = "not a memory"
+            except StoreError as error:
+                reason = str(error)
+        tell(f"{shown(os.path.basename(one.path))} is passed over: it is {reason}")
+    if found:
+        raise UsageError(f"no backup of {shown(path)} is whole. Name the file that is to be brought back.")
+    raise UsageError(f"there are no backups of {shown(path)}. Name the file that is to be brought back.")
+
+
+def chosen(which: str, path: str, folder: str | None, tell: Callable[[str], None]) -> State:
+    """The backup that was asked for: a number of the list, a time, a name, or the path of any file. `tell` gets a line
+    if it is not whole."""
+    found = listed(path, folder)
+    one = _numbered(which, found, path) if which.isdecimal() and len(which) < 5 else _named(which, found)
+    if one is None and not os.path.exists(which):
+        raise UsageError(f"{shown(which)} is neither a backup of {shown(path)} nor a file. Try: restore --list")
+    if one is not None and damage(one):
+        tell(f"{shown(os.path.basename(one.path))} is {damage(one)}: what it holds is all there is of it")
+    name = which if one is None else one.path
+    try:
+        return _read(name)
+    except document.NotAMemory as error:
+        raise UsageError(f"{shown(name)} is not a memory: {error}.") from error
+
+
+def when(seconds: float) -> str:
+    """A time as people read it, in their own time zone."""
+    return time.strftime(_TIME, time.localtime(seconds))
+
+
+def _read(path: str) -> State:
+    data = read_whole(path)
+    return State(path, data, document.read(data))
+
+
+def _numbered(which: str, found: list[Copy], path: str) -> Copy:
+    if not found:
+        raise UsageError(f"there are no backups of {shown(path)}. Name the file that is to be brought back.")
+    if not 1 <= int(which) <= len(found):
+        raise UsageError(f"there are {counted(len(found), 'backup')}, but no number {which}. Try: restore --list")
+    return found[int(which) - 1]
+
+
+def _named(which: str, found: list[Copy]) -> Copy | None:
+    """The copy of this name or time; the time as the list shows it, or in UTC with a Z; seconds may be left out."""
+    for one in found:
+        if which in (one.stamp, os.path.basename(one.path)):
+            return one
+    utc = _UTC.search(which)
+    match = _DATE_AND_TIME.fullmatch(which[: utc.start()] if utc else which)
+    if match is None:
+        return None
+    text = f"{match[1]} {match[2]}"
+    matching = [
+        one
+        for one in found
+        if time.strftime(_TIME, (time.gmtime if utc else time.localtime)(one.seconds)).startswith(text)
+    ]
+    if len(matching) > 1:  # without seconds, or in the hour that comes twice when summer time ends
+        raise UsageError(f"{len(matching)} backups are of {shown(which)}: {', '.join(one.stamp for one in matching)}.")
+    return matching[0] if matching else None
