@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from memory_app.jsonl.parser import parse, skip_space
 from memory_app.jsonl.records import (
@@ -25,7 +25,10 @@ from memory_app.jsonl.records import (
     RelationLine,
     encode,
     first_key,
+    listed,
+    name_key,
     observation_text,
+    observations_key,
     quote,
     record,
 )
@@ -79,11 +82,16 @@ def from_value(value: Any, kind: str | None) -> Line | bytes:
     if made is None:
         return encode(value)
     body: dict[str, Any]
+    if isinstance(made, EntityLine) and made.part:
+        raw = encode(value)
+        return record(value, raw) or raw
     if isinstance(made, EntityLine):
-        items = value.get("observations")
+        key, named = observations_key(value), name_key(value)
+        items = None if key is None else listed(value[key])
         kept = items if isinstance(items, list) else [] if items is None else [items]
-        body = {"type": "entity", "name": value["name"], "entityType": made.entity_type, "observations": kept}
-        taken = {first_key(value, TYPE_KEYS)}
+        name = made.name if named is None else value[named]
+        body = {"type": "entity", "name": name, "entityType": made.entity_type, "observations": kept}
+        taken = {first_key(value, TYPE_KEYS), key, named}
     else:
         body = {"type": "relation", "from": made.source, "to": made.target, "relationType": made.relation_type}
         taken = {first_key(value, keys) for keys in (SOURCE_KEYS, TARGET_KEYS, RELATION_KEYS)}
@@ -95,9 +103,9 @@ def from_value(value: Any, kind: str | None) -> Line | bytes:
 
 def with_observations(line: EntityLine, added: Sequence[str]) -> EntityLine:
     """The record with observations put at its end; every other byte stays."""
-    text = line.raw.decode()
+    text = _in_our_keys(line)
     items = ",".join(map(quote, added))
-    span = _observations_span(text)
+    span = _span(text, "observations")
     if span is None:
         end = text.rindex("}")
         raw = f'{text[:end].rstrip()},"observations":[{items}]{text[end:]}'
@@ -114,8 +122,9 @@ def with_observations(line: EntityLine, added: Sequence[str]) -> EntityLine:
 
 def without_observations(line: EntityLine, gone: Collection[str]) -> EntityLine:
     """The record without each observation of these texts; every other item keeps its form."""
-    text = line.raw.decode()
-    span = _observations_span(text)
+    text = line.raw.decode() if line.part else _in_our_keys(line)
+    key = observations_key(parse(text)[0]) if line.part else "observations"
+    span = _span(text, key)
     if span is None:
         return line
     start, end = span
@@ -155,23 +164,65 @@ def _joined(lines: Iterable[bytes]) -> bytes:
     return b"\n".join((*lines, b""))
 
 
-def _observations_span(text: str) -> tuple[int, int] | None:
-    """Where the value of `observations` stands in a record's text."""
+class _Member(NamedTuple):
+    """A key of a record's text and its value: where both stand."""
+
+    key: str
+    start: int
+    value: int
+    end: int
+
+
+def _members(text: str) -> Iterator[_Member]:
     position = skip_space(text, 1)
     while text[position] == '"':
+        start = position
         key, position = _scan_string(text, position + 1)
-        start = skip_space(text, skip_space(text, position) + 1)  # over the colon
-        _, end = parse(text, start)
-        if key == "observations":
-            return start, end
+        value = skip_space(text, skip_space(text, position) + 1)  # over the colon
+        _, end = parse(text, value)
+        yield _Member(key, start, value, end)
         position = skip_space(text, end)
         if text[position] == ",":
             position = skip_space(text, position + 1)
-    return None
+
+
+def _span(text: str, key: str | None) -> tuple[int, int] | None:
+    """Where the value of a key stands in a record's text."""
+    return next(((member.value, member.end) for member in _members(text) if member.key == key), None)
+
+
+def _in_our_keys(line: EntityLine) -> str:
+    """The record's text with our keys in place of the spellings that are read for them."""
+    text = line.raw.decode()
+    if line.plain:
+        return text
+    value = parse(text)[0]
+    renamed: dict[str | None, str] = {
+        name_key(value): "name",
+        first_key(value, TYPE_KEYS): "entityType",
+        observations_key(value): "observations",
+    }
+    stated = first_key(value, KIND_KEYS)
+    own_type = stated is not None and value[stated] != "entity" and first_key(value, TYPE_KEYS) is None
+    if stated is not None:
+        renamed[stated] = "entityType" if own_type else "type"
+    made = text
+    for member in reversed(list(_members(text))):
+        if member.key not in renamed:
+            continue
+        ours, held = renamed[member.key], value[member.key]
+        if ours == "observations" and listed(held) is not held:  # a list in an object of its own
+            start, end = _span(text[member.value : member.end], next(iter(held))) or (0, member.end - member.value)
+            made = made[: member.value] + text[member.value :][start:end] + made[member.end :]
+        if ours != member.key and ours not in value:
+            made = made[: member.start] + quote(ours) + made[text.index(":", member.start + len(member.key)) :]
+    if own_type:
+        made = made[: made.index("{") + 1] + '"type":"entity",' + made[made.index("{") + 1 :].lstrip()
+    return made
 
 
 def _edited(line: EntityLine, raw: str) -> EntityLine:
-    made = record(parse(raw)[0], raw.encode(), "entity")
+    made = record(parse(raw)[0], raw.encode(), "observation" if line.part else "entity")
     assert isinstance(made, EntityLine)
     return made.placed(line.order)
 
