@@ -37,7 +37,8 @@ def reload(old: Graph, data: bytes) -> tuple[Graph, document.Contents | None]:
         contents = document.read(data, lines)
         graph = Graph.of(contents)
         # Whether only the white space around the records is another.
-        same = not contents.foreign and graph.head == old.head and _raws(graph) == _raws(old)
+        kept = (graph.head, graph.tail) == (old.head, old.tail)
+        same = not contents.foreign and kept and _raws(graph) == _raws(old)
         return old if same else graph, contents
 
 
