@@ -8,14 +8,16 @@ PYTHONS ?=
 BUILD := $(PYTHON) -m build
 HOST := dist/memory-server-host.pyz
 VENV := .venv/bin/python
-PYTEST := MEMORY_SERVER_PYZ=$(CURDIR)/$(HOST) $(VENV) -m pytest
+PYTEST_ENV := MEMORY_SERVER_PYZ=$(CURDIR)/$(HOST)
+PYTEST := $(PYTEST_ENV) $(VENV) -m pytest
 
-.PHONY: help run test check pyz pyz-host pyz-platforms mcpb stress bench platforms pins startup platform-table clean
+.PHONY: help run test check coverage pyz pyz-host pyz-platforms mcpb stress bench platforms pins startup platform-table clean
 
 help:
 	@echo 'make run             serve on stdio: dist/memory-server.pyz, made for this platform unless it is there'
 	@echo 'make test            lint, types, build the archive for this platform, test it'
-	@echo 'make check           lint and types only'
+	@echo 'make check           lint, format, spelling and types only'
+	@echo 'make coverage        the tests with branch coverage; the last line is the figure'
 	@echo 'make pyz             dist/memory-server.pyz for every platform and CPython 3.10 to 3.15'
 	@echo 'make pyz-host        dist/memory-server-host.pyz for this platform'
 	@echo 'make pyz-PLATFORM    dist/memory-server-PLATFORM.pyz; `make pyz-platforms` makes all of them'
@@ -34,7 +36,14 @@ test: check pyz-host
 
 check: .venv-ready
 	@$(VENV) -m ruff check .
+	@$(VENV) -m ruff format --check --quiet .
+	@$(VENV) -m codespell_lib README.md .github build memory_app
 	@$(VENV) -m mypy
+
+coverage: check pyz-host
+	@$(PYTEST_ENV) $(VENV) -m coverage run -m pytest $(PYTEST_ARGS)
+	@$(VENV) -m coverage combine --quiet
+	@$(VENV) -m coverage report
 
 pyz:
 	@$(BUILD) pyz

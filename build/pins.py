@@ -20,10 +20,15 @@ from packaging.utils import canonicalize_name, parse_wheel_filename
 from build import inputs, platforms, wheels
 
 _BUILD: Final = inputs.ROOT / "build"
-# Of the client half of the SDK only; and cffi's parser of C, which its runtime never loads.
 LEFT_OUT: Final = frozenset(
-    ("attrs", "jsonschema", "jsonschema-specifications", "referencing", "rpds-py", "pycparser", "httpx2-jsfetch")
+    (
+        # The client half of the SDK alone uses these.
+        *("attrs", "jsonschema", "jsonschema-specifications", "referencing", "rpds-py", "pyjwt", "httpx2-jsfetch"),
+        # The high-level server of the SDK alone uses this; `build/absent` stands for it. cffi is there for its sake.
+        *("cryptography", "cffi", "pycparser"),
+    )
 )
+"""Of the requirements, what the archive does without."""
 
 
 def write_requirements() -> None:
@@ -73,8 +78,6 @@ def _choose(platform: platforms.Platform, python: str, abi: str) -> list[tuple[s
         for requirement, text in read_requirements(_BUILD / "requirements.txt")
         if canonicalize_name(requirement.name) not in LEFT_OUT
         and (requirement.marker is None or requirement.marker.evaluate(environment))
-        # The abi3 build for the oldest interpreter serves the newer ones too: one library instead of three.
-        and not (requirement.name == "cryptography" and python != platforms.PYTHONS[0])
     ]
     with tempfile.TemporaryDirectory(dir=wheels.CACHE) as folder:
         listing = Path(folder, "wish.txt")

@@ -17,15 +17,12 @@ END: Final = "<!-- platforms:end -->"
 
 def table() -> str:
     """The table in Markdown."""
-    lines = ["| platform | CPython | archive for it alone | cryptography |", "|---|---|---|---|"]
+    lines = ["| platform | CPython | archive for it alone |", "|---|---|---|"]
     for platform in platforms.PLATFORMS:
         locked = [wheel for wheel in wheels.locked([platform.name]) if wheel.platform == platform.name]
         abis = sorted({wheel.abi for wheel in locked} - {"any"})
         pythons = [f"{abi[2]}.{abi[3:]}" for abi in abis]
-        cryptography = next(wheel.version for wheel in locked if wheel.name == "cryptography")
-        lines.append(
-            f"| {platform.label} | {', '.join(pythons)} | `memory-server-{platform.name}.pyz` | {cryptography} |"
-        )
+        lines.append(f"| {platform.label} | {', '.join(pythons)} | `memory-server-{platform.name}.pyz` |")
     return "\n".join(lines)
 
 

@@ -49,8 +49,8 @@ def _for(machine: str, *tags: str) -> tuple[str, ...]:
 PLATFORMS: Final = (
     Platform("linux-x86_64", "Linux x86-64, glibc 2.17+", _for("x86_64", *_MANYLINUX), "linux", "x86_64"),
     Platform("linux-aarch64", "Linux arm64, glibc 2.17+", _for("aarch64", *_MANYLINUX), "linux", "aarch64"),
-    Platform("musl-x86_64", "Linux x86-64, musl 1.2.4+", _for("x86_64", *_MUSL), "linux", "x86_64"),
-    Platform("musl-aarch64", "Linux arm64, musl 1.2.4+", _for("aarch64", *_MUSL), "linux", "aarch64"),
+    Platform("musl-x86_64", "Linux x86-64, musl 1.2+", _for("x86_64", *_MUSL), "linux", "x86_64"),
+    Platform("musl-aarch64", "Linux arm64, musl 1.2+", _for("aarch64", *_MUSL), "linux", "aarch64"),
     Platform("macos-arm64", "macOS 11+, Apple silicon", _MAC_ARM, "darwin", "arm64"),
     Platform("macos-x86_64", "macOS 10.15+, Intel", _MAC_INTEL, "darwin", "x86_64"),
     Platform("windows-amd64", "Windows x86-64", ("win_amd64",), "win32", "AMD64"),

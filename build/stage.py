@@ -1,8 +1,8 @@
 """From wheels and the program's own files to what the archive holds, in memory: nothing of a disk's modes or times.
 
-Rules: what a code path of the server can reach stays, over stdio and over HTTP. What goes: the client half's schema
-checker (`pins.LEFT_OUT`), type stubs, headers, tests, wheel bookkeeping, cffi's and pywin32's parts that nothing
-imports. Licences and METADATA always stay.
+Rules: what a code path of the server can reach stays, over stdio and over HTTP. What goes: what only the client half
+and the high-level server of the SDK use (`pins.LEFT_OUT`; for what is imported nevertheless there is `build/absent`),
+type stubs, headers, tests, wheel bookkeeping, pywin32's parts that nothing imports. Licences and METADATA always stay.
 """
 
 from __future__ import annotations
@@ -54,6 +54,10 @@ def stage(platforms: list[str]) -> Staged:
 def _program() -> Iterator[tuple[str, bytes]]:
     for path in inputs.sources(inputs.ROOT / "memory_app"):
         yield path.relative_to(inputs.ROOT).as_posix(), path.read_bytes()
+    absent = inputs.ROOT / "build" / "absent"
+    for path in inputs.sources(absent):
+        if path.name != "__init__.py":
+            yield path.relative_to(absent).as_posix(), path.read_bytes()
 
 
 def _files(wheel: wheels.Wheel, path: Path) -> Iterator[tuple[str, bytes]]:
@@ -67,8 +71,6 @@ def _is_kept(package: str, file: str) -> bool:
     parts = file.split("/")
     if parts[0].endswith(".dist-info"):
         return parts[-1] not in _BOOKKEEPING and "sboms" not in parts
-    if package == "cffi":
-        return _is_native(file)
     if package == "pywin32":
         return any(fnmatch(file, pattern) for pattern in _PYWIN32)
     if parts[0].endswith(".data"):  # scripts and headers

@@ -20,7 +20,7 @@ def prepare(folder: Path, requirements: Sequence[str], say: Callable[[str], None
     """The environment's interpreter, made anew when anything changed; SystemExit with one line when that fails."""
     python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
     pins = [inputs.ROOT / "build" / name for name in requirements]
-    total = hashlib.sha256(f"{sys.version}\n{sys.executable}\n{folder}\n".encode())
+    total = hashlib.sha256(f"{sys.version}\n{sys.executable}\n{folder.resolve()}\n".encode())
     for path in pins:
         total.update(path.read_bytes())
     stamp = folder / "made-from"

@@ -6,6 +6,7 @@ compiled stands in `launcher.boot`, whose code lies in the program file that the
 
     4 bytes   the interpreter's magic number: another one could not run the code
     4 bytes   length of the head, little-endian
+    8 bytes   hash of the head, for disks that lose bits
     head      marshal: (code of launcher.boot, arguments for its `start`)
     the rest  compiled modules and sources, read one by one when they are imported
 """
@@ -21,10 +22,11 @@ if sys.version_info < (3, 10) or sys.implementation.name != "cpython":
 
     sys.exit(refusal.interpreter())
 
+import _stat as stat  # built in, unlike stat
 import marshal
 import os
 from _frozen_importlib_external import MAGIC_NUMBER
-from _imp import extension_suffixes
+from _imp import extension_suffixes, source_hash
 
 
 def interpreter():
@@ -55,35 +57,117 @@ def cache_root():
     return os.path.join(base, "memory-server") if os.path.isabs(base) else ""
 
 
-def open_program(folder, trusted):
-    """The program file in that folder and its head; OSError or ValueError when there is none that can be used."""
-    program = os.open(os.path.join(folder, "program"), os.O_RDONLY | getattr(os, "O_BINARY", 0))
+def resolve(path, named):
+    """The real path of that folder, once nobody but root and this user can lead it elsewhere; else PermissionError.
+
+    Every folder and link on the way must be root's or ours. A folder that others can write must have the sticky bit:
+    what is ours in it stays ours. `named`: the user names the folder and answers for those on the way, unless they
+    stand where anybody can make one.
+    """
+    me, here, links = os.geteuid(), "/", 40
+    todo = path.split("/")[::-1]
+    while todo:
+        part = todo.pop()
+        if part in ("", "."):
+            continue
+        if part == "..":
+            here = os.path.dirname(here)
+            continue
+        at = os.path.join(here, part)
+        facts = os.lstat(at)
+        foreign = facts.st_uid not in (0, me) and not is_unmapped(facts.st_uid)
+        if foreign and (not named or os.lstat(here).st_mode & stat.S_IWOTH):
+            raise PermissionError(at + " belongs to another user")
+        if stat.S_ISLNK(facts.st_mode):
+            links -= 1
+            if not links:
+                raise PermissionError(at + " is a link without an end")
+            target = os.readlink(at)
+            here = "/" if target[0] == "/" else here
+            todo += target.split("/")[::-1]
+            continue
+        # A group of the user's own number is the user's private one.
+        others = stat.S_IWOTH if facts.st_gid == me else stat.S_IWOTH | stat.S_IWGRP
+        # The last one is judged by `Place`.
+        if todo and not named and facts.st_mode & others and not facts.st_mode & stat.S_ISVTX:
+            raise PermissionError("others can write " + at)
+        here = at
+    return here
+
+
+def is_unmapped(user):
+    """Whether all that this number says is: nobody of this user namespace, as of root's files in a sandbox."""
     try:
-        facts = os.fstat(program)
-        if not trusted and hasattr(os, "geteuid") and (facts.st_uid not in (0, os.geteuid()) or facts.st_mode & 0o022):
-            raise ValueError("others can write it")
-        begin = os.read(program, 8)
-        if begin[:4] != MAGIC_NUMBER:
-            raise ValueError("written by another interpreter")
-        code, arguments = marshal.loads(os.read(program, int.from_bytes(begin[4:], "little")))
-        scope = {}
-        exec(code, scope)
-        scope["check"](folder, program, facts, *arguments)
-    except BaseException:
-        os.close(program)
-        raise
-    return lambda: scope["start"](folder, program, facts, *arguments)
+        with open("/proc/sys/kernel/overflowuid") as known, open("/proc/self/uid_map") as mapped:
+            return user == int(known.read()) and "4294967295" not in mapped.read()
+    except (OSError, ValueError):
+        return False
+
+
+class Place:
+    """A folder for unpacked programs that nobody but root and this user can have made or can change.
+
+    OSError when there is none at that path. Of a folder that the user names, its owner counts like root, and the modes
+    are not judged. On Windows the folders are chosen below the user's profile, and nothing is judged.
+    """
+
+    def __init__(self, path, named):
+        if not os.path.isabs(path):  # no cache folder is known: never the current one
+            raise FileNotFoundError("there is none")
+        self.path = path
+        self.owners = self.others = None
+        if hasattr(os, "geteuid"):
+            self.path = resolve(path, named)
+            facts = os.lstat(self.path)
+            self.owners = (0, os.geteuid(), facts.st_uid) if named else (0, os.geteuid())
+            self.others = 0 if named else stat.S_IWGRP | stat.S_IWOTH
+            self.vet(facts, stat.S_IFDIR)
+
+    resolve = staticmethod(resolve)
+
+    def vet(self, facts, kind):
+        """PermissionError unless this folder or file is of that kind, and safe from others."""
+        if stat.S_IFMT(facts.st_mode) != kind:
+            raise PermissionError("something else stands in its place")
+        if self.owners and (facts.st_uid not in self.owners or facts.st_mode & self.others):
+            raise PermissionError("others can write it")
+
+    def open_program(self, name):
+        """The start of the program unpacked there by that name; OSError or ValueError when none can be used."""
+        folder = os.path.join(self.path, name)
+        self.vet(os.lstat(folder), stat.S_IFDIR)
+        flags = os.O_RDONLY
+        for flag in ("O_BINARY", "O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC"):
+            flags |= getattr(os, flag, 0)
+        program = os.open(os.path.join(folder, "program"), flags)
+        try:
+            facts = os.fstat(program)
+            self.vet(facts, stat.S_IFREG)
+            begin = os.read(program, 16)
+            if begin[:4] != MAGIC_NUMBER:
+                raise ValueError("written by another interpreter")
+            head = os.read(program, int.from_bytes(begin[4:8], "little"))
+            if source_hash(0, head) != begin[8:]:
+                raise ValueError("damaged")
+            code, arguments = marshal.loads(head)
+            scope = {}
+            exec(code, scope)
+            scope["check"](self.vet, folder, program, facts, *arguments)
+        except BaseException:
+            os.close(program)
+            raise
+        return lambda: scope["start"](folder, program, facts, *arguments)
 
 
 name = "%s-%s-%s" % (VERSION, BUILD, interpreter())
-chosen = os.environ.get("MEMORY_SERVER_CACHE") and os.path.abspath(os.environ["MEMORY_SERVER_CACHE"])
+named = os.environ.get("MEMORY_SERVER_CACHE")
 try:
-    start = open_program(os.path.join(chosen or cache_root(), name), bool(chosen))
+    start = Place(os.path.abspath(named) if named else cache_root(), bool(named)).open_program(name)
 except (OSError, ValueError, EOFError, TypeError):
     from launcher import boot
 
     boot.keep_standard_library()  # before more is imported
     from launcher import unpack
 
-    start = unpack.first_start(name, open_program, cache_root())
+    start = unpack.first_start(name, Place, cache_root())
 start()

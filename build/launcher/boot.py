@@ -7,9 +7,13 @@ Steps of a start:
 1. Of sys.path only the archive and the standard library stay, so nothing that is installed or set on this machine can
    stand in for what we import.
 2. Share the program file's lock for life, so that nobody tidies away what is running (`launcher.tidy`).
-3. Every unpacked file is there with its size, else a cleaner was here and the first start mends it.
+3. Every unpacked file and folder is there, a file with its size, and nobody else can write it; else a cleaner was here
+   and the first start mends it.
 4. Our modules come from the program file from now on. What a .pth file loaded early under our names is dropped.
 5. Run `memory_app.cli:main`.
+
+A disk may lose bits: what is read from the program file is compared with its hash, and comes from the archive where it
+differs; the libraries are compared once a day, and when one cannot be loaded.
 """
 
 from __future__ import annotations
@@ -20,16 +24,19 @@ import sys
 import time
 from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import ExtensionFileLoader
+from _imp import source_hash
+from _stat import S_IFDIR, S_IFREG
 
 TYPE_CHECKING = False  # as in typing, whose import costs
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import CodeType, ModuleType
     from typing import Any, Final
 
-    # file, is it a package, offset and length of its code (0: not compiled) and of its source
-    Entry = tuple[str, bool, int, int, int, int]
+    Blob = tuple[int, int, bytes]  # offset, length, hash
+    Entry = tuple[str, bool, Blob | None, Blob]  # file, is it a package, its code if it is compiled, its source
     Index = Mapping[str, Entry]
+    Lying = Sequence[tuple[str, int, bytes]]  # path, size (-1: a folder), hash
 
 DAY: Final = 86_400.0
 SHOWN: Final = "memory-server.pyz/"  # where a traceback says that our modules are
@@ -38,12 +45,16 @@ SHOWN: Final = "memory-server.pyz/"  # where a traceback says that our modules a
 class Importer:
     """Finder and loader of the modules in the program file, and of the compiled ones beside it."""
 
-    def __init__(self, folder: str, program: int, base: int, index: Index, natives: Mapping[str, str]) -> None:
+    def __init__(
+        self, archive: str, folder: str, program: int, base: int, index: Index, natives: Mapping[str, str]
+    ) -> None:
+        self._archive = archive
         self._folder = folder
         self._program = program
         self._base = base
         self._index = index
         self._natives = natives
+        self._originals: dict[str, bytes] = {}
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         entry = self._index.get(name)
@@ -51,7 +62,7 @@ class Importer:
             if name not in self._natives:
                 return None
             file = self._folder + os.sep + self._natives[name].replace("/", os.sep)
-            spec = ModuleSpec(name, ExtensionFileLoader(name, file), origin=file)
+            spec = ModuleSpec(name, _Library(name, file, self._natives[name], self), origin=file)
             spec.has_location = True
             return spec
         file = self._folder + os.sep + entry[0].replace("/", os.sep)
@@ -68,9 +79,10 @@ class Importer:
         exec(self.get_code(module.__name__), module.__dict__)
 
     def get_code(self, name: str) -> CodeType:
-        path, _, offset, length, _, _ = self._index[name]
-        if length:
-            code = marshal.loads(self._read(offset, length))
+        path, _, compiled, _ = self._index[name]
+        blob = self._read(compiled) if compiled else None
+        if blob is not None:
+            code = marshal.loads(blob)
         else:
             code = compile(self._source(name), SHOWN + path, "exec", dont_inherit=True)
         return code  # type: ignore[no-any-return]
@@ -94,30 +106,96 @@ class Importer:
         file = os.path.join(self._folder, *self._index[name][0].split("/"))
         return FileReader(SimpleNamespace(path=file, name=name))  # type: ignore[arg-type]
 
-    def _source(self, name: str) -> bytes:
-        return self._read(*self._index[name][4:])
+    def original(self, path: str) -> bytes:
+        """A file's bytes from the archive: those on the disk are damaged. The next start writes them anew."""
+        if not self._originals:
+            try:
+                os.unlink(os.path.join(self._folder, "program"))
+            except OSError:  # Windows, where it is open; or a read-only cache
+                pass
+            sys.path.insert(0, self._archive)
+            try:
+                from launcher import unpack
 
-    def _read(self, offset: int, length: int) -> bytes:
+                self._originals = unpack.originals(self._archive, os.path.basename(self._folder))
+            finally:
+                sys.path.remove(self._archive)
+        return self._originals[path]
+
+    def _source(self, name: str) -> bytes:
+        path, _, _, source = self._index[name]
+        blob = self._read(source)
+        return self.original(path) if blob is None else blob
+
+    def _read(self, wanted: Blob) -> bytes | None:
+        """None if it is no longer what was written."""
+        offset, length, digest = wanted
         if hasattr(os, "pread"):
-            return os.pread(self._program, length, self._base + offset)
-        # Windows: a second descriptor, since threads share the position of this one.
-        with open(os.path.join(self._folder, "program"), "rb") as file:
-            file.seek(self._base + offset)
-            return file.read(length)
+            blob = os.pread(self._program, length, self._base + offset)
+        else:
+            # Windows: a second descriptor, since threads share the position of this one.
+            with open(os.path.join(self._folder, "program"), "rb") as file:
+                file.seek(self._base + offset)
+                blob = file.read(length)
+        return blob if source_hash(0, blob) == digest else None
+
+
+class _Library(ExtensionFileLoader):
+    """Loads a compiled part; one that a disk has damaged is loaded from a fresh copy."""
+
+    def __init__(self, name: str, file: str, path: str, importer: Importer) -> None:
+        super().__init__(name, file)
+        self._path = path
+        self._importer = importer
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        try:
+            return super().create_module(spec)
+        except ImportError:
+            content = self._importer.original(self._path)
+            with open(self.path, "rb") as file:
+                if file.read() == content:
+                    raise
+            fresh = f"{self.path}.{os.getpid()}.tmp"
+            with open(fresh, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+                file.write(content)
+            os.replace(fresh, self.path)
+            return super().create_module(spec)
 
 
 def check(
-    folder: str, program: int, facts: os.stat_result, size: int, files: Sequence[tuple[str, int]], *rest: object
+    vet: Callable[[os.stat_result, int], None],
+    folder: str,
+    program: int,
+    facts: os.stat_result,
+    size: int,
+    files: Lying,
+    *rest: object,
 ) -> None:
-    """Take the lock; raise OSError or ValueError unless everything that was unpacked is there to stay."""
+    """Take the lock; raise OSError or ValueError unless everything that was unpacked is there, ours, and there to stay.
+
+    `vet`: the launcher's `Place.vet`.
+    """
     keep_standard_library()
     if facts.st_size != size:
         raise ValueError("the program file is not whole")
     _hold(program)
-    stat = os.stat
-    for path, length in files:
-        if stat(folder + os.sep + path.replace("/", os.sep)).st_size != length:
+    thorough = _is_due(folder, facts)
+    for path, length, digest in files:
+        file = folder + os.sep + path.replace("/", os.sep)
+        found = os.lstat(file)
+        vet(found, S_IFREG if length >= 0 else S_IFDIR)
+        if length >= 0 and found.st_size != length:
             raise ValueError(path + " is not whole")
+        if length >= 0 and thorough:
+            with open(file, "rb") as content:
+                if source_hash(0, content.read()) != digest:
+                    raise ValueError(path + " is damaged")
+
+
+def _is_due(folder: str, facts: os.stat_result) -> bool:
+    """Once a day, where something can be done about what is found."""
+    return abs(time.time() - facts.st_mtime) > DAY and os.access(folder, os.W_OK)
 
 
 def start(
@@ -125,23 +203,24 @@ def start(
     program: int,
     facts: os.stat_result,
     size: int,
-    files: Sequence[tuple[str, int]],
+    files: Lying,
     base: int,
     index: Index,
     natives: Mapping[str, str],
     tops: Sequence[str],
 ) -> None:
     """Run the program; ends with SystemExit."""
-    if abs(time.time() - facts.st_mtime) > DAY and os.access(folder, os.W_OK):
+    if _is_due(folder, facts):
         from launcher import tidy
 
         tidy.once_a_day(folder)
+    archive = os.path.abspath(sys.path[0])
     sys.path[0] = folder
     for top in tops:
         if top in sys.modules:
             for name in [name for name in sys.modules if name == top or name.startswith(top + ".")]:
                 del sys.modules[name]
-    sys.meta_path.insert(0, Importer(folder, program, base, index, natives))
+    sys.meta_path.insert(0, Importer(archive, folder, program, base, index, natives))
     from memory_app.cli import main
 
     sys.exit(main())

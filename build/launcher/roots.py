@@ -1,28 +1,51 @@
 """Where the first start may unpack: the candidates, best first, and whether one can be used.
 
-Rules: what is unpacked is private (0700, 0600). A folder that others can write is never used, but for the one that the
-user names, who answers for it. A folder on a noexec mount cannot hold compiled parts.
+Rules: what is unpacked is private (0700, 0600). A folder that others can write, or could have made, is never used and
+never looked into: the launcher's `Place` judges it and all folders above it. Nor is the current folder, which may hold
+what somebody sent. A folder on a noexec mount cannot hold compiled parts.
 """
 
 from __future__ import annotations
 
 import os
-import stat
 import sys
-import tempfile
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Start = Callable[[], None]
+
+
+class Place(Protocol):
+    """A judged folder: the launcher's `Place`."""
+
+    path: str
+
+    def vet(self, facts: os.stat_result, kind: int) -> None: ...
+
+    def open_program(self, name: str) -> Start: ...
+
+
+class Judge(Protocol):
+    """The launcher's `Place` as a type: judges a folder, or raises OSError."""
+
+    @staticmethod
+    def resolve(path: str, named: bool) -> str: ...
+
+    def __call__(self, path: str, named: bool) -> Place: ...
 
 
 class Root(NamedTuple):
-    """A candidate; `trusted`: named by the user, so neither owner nor mode are judged."""
+    """A candidate; `named`: by the user, who answers for its owner and its mode."""
 
     path: str
-    trusted: bool = False
+    named: bool = False
 
 
 def candidates(cache_root: str) -> tuple[list[Root], list[Root]]:
     """MEMORY_SERVER_CACHE; then, in case it fails, the user's cache folder and a private one of the temporary files."""
-    chosen = os.environ.get("MEMORY_SERVER_CACHE")
+    named = os.environ.get("MEMORY_SERVER_CACHE")
     found = []
     if not cache_root and sys.platform != "win32":
         home = os.path.expanduser("~")  # HOME is unset: the user database knows
@@ -30,33 +53,50 @@ def candidates(cache_root: str) -> tuple[list[Root], list[Root]]:
         cache_root = os.path.join(home, below, "memory-server") if os.path.isabs(home) else ""
     if cache_root:
         found.append(Root(cache_root))
-    try:
+    temporary = _temporary()
+    if temporary:
         user = str(os.geteuid()) if sys.platform != "win32" else "cache"
-        found.append(Root(os.path.join(tempfile.gettempdir(), "memory-server-" + user)))
-    except OSError:  # no temporary folder at all
-        pass
-    return [Root(os.path.abspath(chosen), trusted=True)] if chosen else [], found
+        found.append(Root(os.path.join(temporary, "memory-server-" + user)))
+    return [Root(os.path.abspath(named), named=True)] if named else [], found
 
 
-def prepare(root: Root) -> None:
-    """Make the folder; OSError that says why it cannot be used."""
-    os.makedirs(os.path.dirname(root.path), mode=0o700, exist_ok=True)
-    try:
-        os.mkdir(root.path, 0o700)
-    except FileExistsError:
-        pass
+def _temporary() -> str:
+    """The folder for temporary files, or "". Not by `tempfile`, which falls back to the current folder."""
     if sys.platform == "win32":
-        return
-    if not root.trusted:
-        facts = os.lstat(root.path)
-        if not stat.S_ISDIR(facts.st_mode) and not (stat.S_ISLNK(facts.st_mode) and _home_made(facts)):
-            raise PermissionError("it is not a folder")
-        facts = os.stat(root.path)
-        if facts.st_uid != os.geteuid() or facts.st_mode & 0o022:
-            raise PermissionError("others can write it")
-    if hasattr(os, "ST_NOEXEC") and os.statvfs(root.path).f_flag & os.ST_NOEXEC:
+        # Others can make folders in C:\Windows\Temp and C:\Temp; below the profile they cannot.
+        # TEMP often has short names (RUNNER~1), so the real paths are compared.
+        profile = os.path.normcase(os.path.realpath(os.environ.get("USERPROFILE") or os.sep))
+        chosen = [os.environ.get(name, "") for name in ("TMPDIR", "TEMP", "TMP")]
+        chosen = [one for one in chosen if os.path.normcase(os.path.realpath(one)).startswith(profile + os.sep)]
+    else:
+        chosen = [*(os.environ.get(name, "") for name in ("TMPDIR", "TEMP", "TMP")), "/tmp", "/var/tmp"]
+    for one in chosen:
+        if os.path.isabs(one) and os.path.isdir(one) and os.access(one, os.W_OK):
+            return one
+    return ""
+
+
+def prepare(root: Root, judge: Judge) -> Place:
+    """Make the folder and judge it; OSError that says why it cannot be used."""
+    if sys.platform != "win32":
+        above = root.path
+        while not os.path.isdir(above):
+            above = os.path.dirname(above)
+        judge.resolve(above, root.named)  # as root with a user's HOME: leave nothing of root's there
+    make_folders(root.path)
+    place = judge(root.path, root.named)
+    if hasattr(os, "ST_NOEXEC") and os.statvfs(place.path).f_flag & os.ST_NOEXEC:
         raise PermissionError("it is mounted noexec")
+    return place
 
 
-def _home_made(facts: os.stat_result) -> bool:
-    return facts.st_uid == os.geteuid()
+def make_folders(path: str) -> None:
+    """That folder and what it lies in, each for this user alone, whatever the umask."""
+    if os.path.isdir(path):
+        return
+    make_folders(os.path.dirname(path))
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        if not os.path.isdir(path):
+            raise

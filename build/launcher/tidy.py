@@ -40,7 +40,8 @@ def _age(path: str) -> float:
 
 def _remove_unused(folder: str) -> None:
     try:
-        program = os.open(os.path.join(folder, "program"), os.O_RDWR)
+        flags = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        program = os.open(os.path.join(folder, "program"), flags)
     except FileNotFoundError:  # half removed
         if _age(folder) > UNUSED_AFTER:
             shutil.rmtree(folder, ignore_errors=True)

@@ -9,7 +9,8 @@ Rules: nothing is ever half there. Steps, and what a crash in each leaves:
 4. Remove `*.tmp` folders of this target: their processes are gone, since we hold the lock.
 5. Write everything into `<target>.<random>.tmp`, synced. Left: that folder, for step 4 or `tidy`.
 6. Rename it to the target. If there is one already (a cleaner took files from it), put each missing file in its place,
-   the program file last: while that is missing or names missing files, every start comes here.
+   the program file last: while that is missing or names missing files, every start comes here. What others could have
+   changed is moved away first.
 
 A folder that fails in any step is passed over for the next candidate.
 """
@@ -18,34 +19,34 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Final
 
 from . import parts, program, refusal, roots
 
 Start = Callable[[], None]
-Open = Callable[[str, bool], Start]
 
 _WAIT: Final = 60.0  # seconds: a first start on a slow machine takes less
 _POLL: Final = 0.02  # flock cannot wait with a limit
 _UNREADY: Final = (OSError, ValueError, EOFError, TypeError)  # what `open_program` raises
 
 
-def first_start(name: str, open_program: Open, cache_root: str) -> Start:
+def first_start(name: str, judge: roots.Judge, cache_root: str) -> Start:
     """Find or make the unpacked folder; SystemExit with one line where that is not possible."""
     archive = sys.path[0]
     failed: list[str] = []
     with zipfile.ZipFile(archive) as opened:
-        abi, _, platform = name.split("-", 2)[2].partition("-")
+        abi, platform = _interpreter(name)
         refuse_unserved(opened, abi, platform)
         try:
             for candidates in roots.candidates(cache_root):
-                start = _first_start_in(candidates, name, opened, open_program, failed)
+                start = _first_start_in(candidates, name, opened, judge, failed)
                 if start:
                     return start
         except parts.NoLzmaError:
@@ -57,97 +58,105 @@ def first_start(name: str, open_program: Open, cache_root: str) -> Start:
 
 
 def _first_start_in(
-    candidates: Sequence[roots.Root], name: str, archive: zipfile.ZipFile, open_program: Open, failed: list[str]
+    candidates: Sequence[roots.Root], name: str, archive: zipfile.ZipFile, judge: roots.Judge, failed: list[str]
 ) -> Start | None:
     for root in candidates:
         try:
-            return open_program(os.path.join(root.path, name), root.trusted)
+            return judge(root.path, root.named).open_program(name)
         except _UNREADY:
             continue
     for root in candidates:
         try:
-            roots.prepare(root)
-            return _unpack(archive, os.path.join(root.path, name), _opener(open_program, root.trusted))
+            return _unpack(archive, roots.prepare(root, judge), name)
         except OSError as problem:
             failed.append(f"{root.path} ({problem.strerror or problem})")
     return None
 
 
-def _opener(open_program: Open, trusted: bool) -> Callable[[str], Start]:
-    return lambda folder: open_program(folder, trusted)
-
-
-def refuse_unserved(archive: zipfile.ZipFile, abi: str, platform: str, maps: str = "/proc/self/maps") -> None:
+def refuse_unserved(archive: zipfile.ZipFile, abi: str, platform: str) -> None:
     """SystemExit with one line when the archive has nothing for this interpreter, or its C library is too old."""
     served = parts.served(archive)
     if abi not in served.get(platform, ()):
         sys.exit(refusal.platform(abi, platform, served))
-    if platform.startswith("musl") and (version := _musl_version(maps)) and version < (1, 2, 4):
-        # The cryptography wheel's libgcc_s has relative relocations, which older loaders cannot read: it crashes.
-        sys.exit(refusal.old_libc("musl " + ".".join(map(str, version)), "musl 1.2.4 or newer"))
     if platform.startswith("linux"):
         name = os.confstr("CS_GNU_LIBC_VERSION") or ""
         if tuple(map(int, name.split(" ")[-1].split(".")[:2])) < (2, 17):
             sys.exit(refusal.old_libc(name, "glibc 2.17 or newer"))
 
 
-def _musl_version(maps: str) -> tuple[int, ...]:
-    """Of the loader that runs this process; () when it cannot be told."""
-    import re
-    import subprocess
-
-    try:
-        with open(maps, encoding="utf-8", errors="surrogateescape") as mapped:
-            loader = re.search(r"(/\S*ld-musl-\S+)", mapped.read())
-        if loader is None:
-            return ()
-        said = subprocess.run([loader[1]], capture_output=True, stdin=subprocess.DEVNULL, timeout=10, check=False)
-        version = re.search(rb"Version (\d+)\.(\d+)\.(\d+)", said.stderr)
-    except (OSError, subprocess.SubprocessError):
-        return ()
-    return tuple(int(digits) for digits in version.groups()) if version else ()
-
-
-def _unpack(archive: zipfile.ZipFile, target: str, opened: Callable[[str], Start]) -> Start:
+def _unpack(archive: zipfile.ZipFile, place: roots.Place, name: str) -> Start:
+    target = os.path.join(place.path, name)
     with _locked(target + ".lock") as alone:
         try:
-            return opened(target)
+            return place.open_program(name)
         except _UNREADY:
             pass
         if alone:
             _remove_unfinished(target)
-        fresh = tempfile.mkdtemp(prefix=os.path.basename(target) + ".", suffix=".tmp", dir=os.path.dirname(target))
+        fresh = tempfile.mkdtemp(prefix=name + ".", suffix=".tmp", dir=place.path)
         try:
             written = _write(archive, target, fresh)
+            _discard_foreign(target, place, fresh)
             try:
                 os.rename(fresh, target)
             except OSError:
                 if not os.path.isdir(target):
                     raise
                 _mend(fresh, target, written)
-            _sync(os.path.dirname(target))
+            _sync(place.path)
         finally:
             shutil.rmtree(fresh, ignore_errors=True)
     try:
-        return opened(target)
+        return place.open_program(name)
     except (ValueError, EOFError, TypeError) as problem:
         raise OSError(f"it does not keep what is written: {problem}") from problem
 
 
-def _write(archive: zipfile.ZipFile, target: str, fresh: str) -> Mapping[str, int]:
-    """Write all files into `fresh`; their sizes."""
-    abi, _, platform = os.path.basename(target).split("-", 2)[2].partition("-")
+def _discard_foreign(target: str, place: roots.Place, fresh: str) -> None:
+    """Move away what stands in the target's place and others could have changed: it cannot be mended."""
+    try:
+        place.vet(os.lstat(target), stat.S_IFDIR)
+        for folder, folders, files in os.walk(target):
+            for name in (*folders, *files):
+                facts = os.lstat(os.path.join(folder, name))
+                place.vet(facts, stat.S_IFDIR if name in folders else stat.S_IFREG)
+    except FileNotFoundError:
+        return
+    except PermissionError:
+        aside = fresh.removesuffix(".tmp") + "old.tmp"
+        os.rename(target, aside)
+        if os.path.isdir(aside) and not os.path.islink(aside):
+            shutil.rmtree(aside, ignore_errors=True)
+        else:
+            os.unlink(aside)
+
+
+def _write(archive: zipfile.ZipFile, target: str, fresh: str) -> list[str]:
+    """Write all files into `fresh`; their paths, the program file last."""
+    abi, platform = _interpreter(os.path.basename(target))
     modules: dict[str, bytes] = {}
-    kept: dict[str, int] = {}
+    kept: dict[str, bytes] = {}
     for path, content in parts.read(archive, abi, platform):
         if path.endswith(".py"):
             modules[path] = content
         elif not _is_licence(path):
             _write_file(os.path.join(fresh, *path.split("/")), [content])
-            kept[path] = len(content)
+            kept[path] = content
     pieces = program.write(modules, kept, parts.startup(archive), archive.read("launcher/boot.py"))
     _write_file(os.path.join(fresh, "program"), pieces)
-    return {**kept, "program": sum(map(len, pieces))}
+    return [*kept, "program"]
+
+
+def originals(archive: str, name: str) -> dict[str, bytes]:
+    """The files that the folder of that name was made of, by path."""
+    with zipfile.ZipFile(archive) as opened:
+        return dict(parts.read(opened, *_interpreter(name)))
+
+
+def _interpreter(name: str) -> tuple[str, str]:
+    """From a folder's name: cp313, linux-x86_64."""
+    abi, _, platform = name.split("-", 2)[2].partition("-")
+    return abi, platform
 
 
 def _is_licence(path: str) -> bool:
@@ -156,25 +165,34 @@ def _is_licence(path: str) -> bool:
 
 
 def _write_file(path: str, pieces: list[bytes]) -> None:
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    roots.make_folders(os.path.dirname(path))
     with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
         file.writelines(pieces)
         file.flush()
         os.fsync(file.fileno())
 
 
-def _mend(fresh: str, target: str, written: Mapping[str, int]) -> None:
-    for path, size in written.items():  # the program file is the last of them
+def _mend(fresh: str, target: str, written: list[str]) -> None:
+    for path in written:  # the program file is the last of them
+        new = os.path.join(fresh, *path.split("/"))
         place = os.path.join(target, *path.split("/"))
-        whole = os.path.isfile(place) and os.stat(place).st_size == size
-        if whole and path != "program":
+        same = _is_same(new, place)
+        if same and path != "program":
             continue
-        os.makedirs(os.path.dirname(place), mode=0o700, exist_ok=True)
+        roots.make_folders(os.path.dirname(place))
         try:
-            os.replace(os.path.join(fresh, *path.split("/")), place)
+            os.replace(new, place)
         except PermissionError:  # Windows, where a running server has it open: then it is good
-            if not whole:
+            if not same:
                 raise
+
+
+def _is_same(new: str, place: str) -> bool:
+    try:
+        with open(new, "rb") as one, open(place, "rb") as other:
+            return one.read() == other.read()
+    except FileNotFoundError:
+        return False
 
 
 def _remove_unfinished(target: str) -> None:
@@ -198,7 +216,8 @@ def _sync(folder: str) -> None:
 @contextmanager
 def _locked(path: str) -> Iterator[bool]:
     """Hold the lock file; yields whether we have it."""
-    with open(path, "ab", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+    kept = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # never through a link, never waiting on a FIFO
+    with open(path, "ab", opener=lambda name, flags: os.open(name, flags | kept, 0o600)) as file:
         deadline = time.monotonic() + _WAIT
         alone = _try_lock(file)
         while alone is False and time.monotonic() < deadline:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-_HELLO = {
+HELLO = {
     "jsonrpc": "2.0",
     "id": 1,
     "method": "initialize",
@@ -43,7 +43,7 @@ def serve(
     """Start it, shake hands, end its input; returns what it wrote on stderr. AssertionError unless it served well."""
     done = subprocess.run(
         [python, *options, str(archive), "--file", str(folder / "memory.jsonl")],
-        input=json.dumps(_HELLO) + "\n",
+        input=json.dumps(HELLO) + "\n",
         capture_output=True,
         text=True,
         timeout=100,

@@ -162,3 +162,34 @@ def test_what_a_killed_start_left_goes_after_a_day(
     os.utime(left, (then, then))
     serve(archive, tmp_path, environment(own.parent))
     assert left.exists() is stays
+
+
+def test_bits_that_a_disk_loses_in_the_program_file_never_fail_a_start(
+    archive: Path, cache: Path, tmp_path: Path
+) -> None:
+    """The size stays: nothing but the contents tell. In the head, then in every module, then here and there."""
+    program = unpacked(cache)[0] / "program"
+    whole = program.read_bytes()
+    modules = 16 + int.from_bytes(whole[4:8], "little")
+    for begin, step in ((0, 60_000), (modules, 2_000), (modules + 5_000, 900_000)):
+        damaged = bytearray(whole)
+        for place in range(begin, len(whole) - 512, step):
+            damaged[place : place + 512] = os.urandom(512)
+        program.write_bytes(damaged)
+        serve(archive, tmp_path, environment(cache))
+        assert not program.exists() or program.read_bytes() == whole  # the next start writes what this one missed
+        serve(archive, tmp_path, environment(cache))
+        assert program.read_bytes() == whole
+
+
+@pytest.mark.parametrize("when", ["it cannot be loaded", "a day has passed"])
+def test_a_damaged_library_is_replaced_as_soon_as(archive: Path, cache: Path, tmp_path: Path, when: str) -> None:
+    folder = unpacked(cache)[0]
+    (library,) = folder.rglob("_pydantic_core*")
+    whole = library.read_bytes()
+    place = 0 if when == "it cannot be loaded" else len(whole) - 100  # the head; what is never looked at
+    library.write_bytes(whole[:place] + b"damaged" + whole[place + 7 :])
+    if when == "a day has passed":
+        _age(folder, 2)
+    serve(archive, tmp_path, environment(cache))
+    assert library.read_bytes() == whole

@@ -130,9 +130,7 @@ def places_fit(graph: Graph) -> bool:
 
 @given(files, st.lists(operations, min_size=1, max_size=6))
 @settings(max_examples=600, deadline=None)
-def test_after_any_operations_the_indexes_are_those_of_a_fresh_parse(
-    raws: list[bytes], asked: list[Operation]
-) -> None:
+def test_after_any_operations_the_indexes_are_those_of_a_fresh_parse(raws: list[bytes], asked: list[Operation]) -> None:
     graph = graph_of(raws)
     for operation in asked:
         try:

@@ -16,9 +16,8 @@ from typing import Any
 
 import pytest
 
-from memory_app.disk import calls
 from memory_app.errors import StoreError
-from memory_app.lock import identity, lock
+from memory_app.lock import identity
 from memory_app.lock.identity import Identity
 from memory_app.lock.lock import Lock
 from tests.gating import PATIENCE, GatedOs, in_thread, on, reading
@@ -28,30 +27,6 @@ AT_ONCE = (0.0, 0.1)
 BY_AGE = (30.0, 30.3)  # a look every 250 ms
 
 HALF_A_RECORD = '{"pid":1,"hostname":"elsewhere","tok'
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr(lock, "time", clock)
-    return clock
-
-
-@pytest.fixture
-def gated(monkeypatch: pytest.MonkeyPatch) -> GatedOs:
-    gated = GatedOs()
-    monkeypatch.setattr(calls, "os", gated)
-    return gated
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Path:
-    return tmp_path / "memory.jsonl"
-
-
-@pytest.fixture
-def at_lock(memory: Path) -> Path:
-    return Path(f"{memory}.lock")
 
 
 @pytest.fixture
@@ -123,13 +98,13 @@ def test_the_npm_servers_record_of_a_process_that_is_gone_is_broken_at_once(
 
 
 def test_a_zombie_holds_nothing(clock: Clock, memory: Path, at_lock: Path) -> None:
-    process = subprocess.Popen([sys.executable, "-S", "-c", ""], stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    process.stdout.read()  # its end: the process has exited, or is about to
-    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-    write_record(at_lock, wall=clock.wall, **npm_fields(pid=process.pid))
-    assert waited(clock, Lock(str(memory))) < AT_ONCE[1]
-    process.wait(PATIENCE)
+    with subprocess.Popen([sys.executable, "-S", "-c", ""], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.read()  # its end: the process has exited, or is about to
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        write_record(at_lock, wall=clock.wall, **npm_fields(pid=process.pid))
+        assert waited(clock, Lock(str(memory))) < AT_ONCE[1]
+        process.wait(PATIENCE)
 
 
 # Whose process may live: judged by age

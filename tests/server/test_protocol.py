@@ -188,8 +188,6 @@ def test_params_that_are_an_empty_array_are_none(talking: Driver) -> None:
     assert "result" in talking.answer(77) or talking.era == "2026"
 
 
-
-
 def test_the_tools_are_listed_as_they_are_described(talking: Driver) -> None:
     assert talking.request("tools/list")["tools"] == list(TOOLS)
 

@@ -32,7 +32,7 @@ READERS = {
 ANN = {"name": "Ann", "entityType": "person", "observations": ["Likes tea"]}
 WORKS = {"from": "Ann", "to": "Acme", "relationType": "works at"}
 OPTIONS = {"limit", "offset", "relationLimit", "relationOffset", "namesOnly", "summary"}
-PAGE_INPUTS = [
+PAGE_INPUTS: list[Schema] = [
     {"limit": 1},
     {"offset": 0, "namesOnly": True},
     {"relationLimit": 1, "relationOffset": 0},

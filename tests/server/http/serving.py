@@ -15,7 +15,7 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parents[3]
 PATIENCE: Final = 30.0  # seconds; a busy machine starts a server in two
 TOKEN: Final = "a-token-that-is-only-for-tests-0123456789"
-SOURCE: Final = (sys.executable, "-m", "memory_app")
+SOURCE: Final = (sys.executable, "-m", "tests.lean")  # without the packages that the archive leaves out
 
 
 class Serving:

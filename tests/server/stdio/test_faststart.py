@@ -25,6 +25,9 @@ WAYS = {
     "fast": "",
     "by threads": THREADS,
     "plain import": "from memory_app.server import sdk; sdk.CARRIED['mcp'] = '0.0.0'",
+    "plain import of what the archive holds": (
+        "from tests.lean import leave_out\nleave_out()\nfrom memory_app.server import sdk; sdk.CARRIED['mcp'] = '0.0.0'"
+    ),
     "plain handlers": (
         "import memory_app.server.stdio.faststart as q; from memory_app.server import sdk\n"
         "q.load(); sdk.is_carried = lambda: False; q.load = lambda: False"
