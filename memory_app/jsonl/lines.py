@@ -204,8 +204,8 @@ def _in_our_keys(line: EntityLine) -> str:
     }
     stated = first_key(value, KIND_KEYS)
     own_type = stated is not None and value[stated] != "entity" and first_key(value, TYPE_KEYS) is None
-    if stated is not None:
-        renamed[stated] = "entityType" if own_type else "type"
+    if own_type:  # a fork that writes `_type` for `type` goes on reading its records
+        renamed[stated] = "entityType"
     made = text
     for member in reversed(list(_members(text))):
         if member.key not in renamed:
