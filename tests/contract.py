@@ -44,7 +44,8 @@ HELD_BY: Final[Mapping[str, tuple[str, ...]]] = {
     "T9": ("the_parts_of_an_answer_make_the_whole",),
     "T10": (
         "every_array_and_object_may_arrive_as_a_json_string",
-        "create_words_are_not_guessed_where_something_is_deleted",
+        "a_missing_part_is_not_guessed_where_something_is_deleted",
+        "no_call_stores_junk_or_deletes_the_wrong_thing",
     ),
     "T11": ("unknown_keys_are_passed_over",),
     "T12": ("an_unknown_tool_is_not_a_tools_error",),

@@ -48,6 +48,30 @@ class Block(Generic[L]):
 
     def lines_with(self, query: str, folded: Callable[[L], str]) -> Iterator[L]:
         """The lines whose folded text holds the query, which lies in one line; `folded` gives a line's text."""
+        text = self.text(folded)
+        found = text.find(query)
+        while found >= 0:
+            place = bisect_right(self._starts, found) - 1
+            yield self.lines[place]
+            if place + 1 == len(self._starts):
+                return
+            found = text.find(query, self._starts[place + 1])
+
+    def lines_with_all(self, words: Sequence[str], folded: Callable[[L], str]) -> Iterable[L]:
+        """The lines whose folded text holds each of the words, none of which spans two texts."""
+        text = self.text(folded)
+        for word in words:
+            if word not in text:
+                return ()
+        starts = self._starts
+        texts = [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+        places: Iterable[int] = range(len(texts))
+        for word in words:
+            places = [place for place in places if word in texts[place]]
+        return [self.lines[place] for place in places]
+
+    def text(self, folded: Callable[[L], str]) -> str:
+        """The folded texts of all lines, joined."""
         if self._folded is None:
             texts = [folded(line) for line in self.lines]
             starts, position = [], 0
@@ -55,13 +79,7 @@ class Block(Generic[L]):
                 starts.append(position)
                 position += len(text) + 1
             self._starts, self._folded = starts, SEPARATOR.join(texts)
-        found = self._folded.find(query)
-        while found >= 0:
-            place = bisect_right(self._starts, found) - 1
-            yield self.lines[place]
-            if place + 1 == len(self._starts):
-                return
-            found = self._folded.find(query, self._starts[place + 1])
+        return self._folded
 
 
 class Blocks(Generic[L]):

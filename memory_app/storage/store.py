@@ -101,6 +101,10 @@ class Store:
             self._arrived.notify()
         return call.future
 
+    def expect_writable(self) -> None:
+        """StoreError if a save would be refused as things are now, because of the file's or its folder's rights."""
+        self._file.expect_writable()
+
     def waits(self) -> bool:
         """Whether the writer is kept waiting by another program's lock."""
         return self._lock.waiting

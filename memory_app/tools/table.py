@@ -40,6 +40,11 @@ def plan(name: str, arguments: object) -> Read | Write:
         raise GraphError(f"{error} Nothing was done. Example of a right call: {tool.example}") from None
 
 
+def reads(name: str) -> bool:
+    """Whether this is one of the three tools that only read."""
+    return name in TOOLS and TOOLS[name].reads
+
+
 def nearest(name: str, offered: Iterable[str]) -> str:
     """The offered tool whose name is most like this one."""
     wanted = name[:_LONGEST_NAME].lower()

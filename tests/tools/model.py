@@ -17,7 +17,8 @@ class Broken(Exception):
 
 def fold(text: str) -> str:
     text = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
-    return "".join("i" if char == "\u0131" else char for char in text if not 0x300 <= ord(char) <= 0x36F)
+    text = text.replace("ı", "i").replace("ł", "l").replace("ø", "o").replace("æ", "ae")  # noqa: RUF001
+    return "".join(char for char in text if not (0x300 <= ord(char) <= 0x36F or 0x64B <= ord(char) <= 0x652))
 
 
 def clean(value: Any) -> Any:
@@ -217,6 +218,8 @@ class Model:
         found = [e for e, held in zip(self.entities, texts, strict=True) if any(whole in text for text in held)]
         if found:
             return found
+        if query.strip() == "*":
+            return self.entities
         return [
             entity
             for entity, held in zip(self.entities, texts, strict=True)

@@ -81,8 +81,8 @@ def test_arguments_as_the_schema_wants_them_become_typed_values(
     ],
 )
 def test_an_empty_array_is_no_error_and_asks_for_nothing(tool: str, key: str) -> None:
-    empty: list[object] = [[], " [ ] "]
-    for sent in empty:
+    sent: object
+    for sent in ([], " [ ] "):
         found = READERS[tool]({key: sent})
         assert found in ((), Asked(()), Opening((), None))
 

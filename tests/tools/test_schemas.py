@@ -32,7 +32,7 @@ READERS = {
 ANN = {"name": "Ann", "entityType": "person", "observations": ["Likes tea"]}
 WORKS = {"from": "Ann", "to": "Acme", "relationType": "works at"}
 OPTIONS = {"limit", "offset", "relationLimit", "relationOffset", "namesOnly", "summary"}
-PAGE_INPUTS: list[Schema] = [
+PAGE_INPUTS: list[dict[str, Any]] = [
     {"limit": 1},
     {"offset": 0, "namesOnly": True},
     {"relationLimit": 1, "relationOffset": 0},
@@ -178,7 +178,7 @@ def test_the_keys_that_may_be_absent_are_exactly_these() -> None:
 def test_the_example_in_a_description_fits_the_schema_and_is_understood(name: str) -> None:
     description = TOOLS[name]["description"]
     assert description.count("Example: ") == (name in GUESSED_WRONG)
-    example = json.loads(table.TOOLS[name].example)
+    example: dict[str, Any] = json.loads(table.TOOLS[name].example)
     assert ("Example: " + table.TOOLS[name].example in description) == (name in GUESSED_WRONG)
     assert fits(TOOLS[name]["inputSchema"], example)
     READERS[name](example)
@@ -187,8 +187,9 @@ def test_the_example_in_a_description_fits_the_schema_and_is_understood(name: st
 @pytest.mark.parametrize("name", TOOLS)
 def test_what_the_schema_wants_the_arguments_take_and_what_it_requires_they_require(name: str) -> None:
     schema = TOOLS[name]["inputSchema"]
-    example = json.loads(table.TOOLS[name].example)
-    for page in PAGE_INPUTS if "limit" in schema["properties"] else []:
+    example: dict[str, Any] = json.loads(table.TOOLS[name].example)
+    pages = PAGE_INPUTS if "limit" in schema["properties"] else []
+    for page in pages:
         assert fits(schema, {**example, **page})
         READERS[name]({**example, **page})
     for key in schema.get("required", []):

@@ -32,7 +32,7 @@ from mcp_types import (
     JSONRPCResponse,
 )
 
-from memory_app.server.stdio.messages import Lines, Malformed, encode, parse, parse_batch
+from memory_app.server.messages import Lines, Malformed, encode, parse, parse_batch
 from memory_app.server.stdio.pipes import Input, Output, claim, open_output
 
 if TYPE_CHECKING:

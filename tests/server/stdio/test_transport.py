@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from mcp_types import ErrorData, JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
+from memory_app.server.messages import Lines, Malformed, encode, finished, parse
 from memory_app.server.stdio import pipes
-from memory_app.server.stdio.messages import Lines, Malformed, encode, finished, parse
 from memory_app.text import without_lone_surrogates
 
 STREAM = b'\n{"a":1}\r\n\nlong line here\ntail'
