@@ -75,7 +75,7 @@ class Graph:
                 line = _placed(line, len(entity_lines))
                 line.entity_type = words.setdefault(line.entity_type, line.entity_type)
                 entity_lines.append(line)
-                if entities.setdefault(line.name, line) is not line:
+                if line.part or entities.setdefault(line.name, line) is not line:
                     entity_repeats.setdefault(line.name, []).append(line)
             else:
                 line = _placed(line, len(relation_lines))
@@ -87,6 +87,8 @@ class Graph:
                 if relations.setdefault(key, line) is not line:
                     relation_repeats.setdefault(key, []).append(line)
         for name, also in entity_repeats.items():
+            if name not in entities:
+                continue  # observations without their entity, which the file format does not hand in
             first = entities[name].placed(entities[name].order, tuple(also))
             entities[name] = entity_lines[first.order] = first
         for key, others in relation_repeats.items():
