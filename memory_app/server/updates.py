@@ -20,6 +20,8 @@ Tell = Callable[[], Coroutine[Any, Any, None]]
 _LOOK_EVERY: Final = 0.5  # seconds; once a second is promised, and the look itself may take a while
 # Seconds an answer waits for a subscriber that does not take its notification. It does so once: then that one is slow.
 _SLOW: Final = 1.0
+# Subscribers at once, as many as the SDK's own listen handler takes; each costs a tenth of a millisecond a change.
+_MOST_SUBSCRIBERS: Final = 1024
 
 
 class _Subscriber:
@@ -85,6 +87,7 @@ class Updates:
     def __init__(self, check: Callable[[], Awaitable[int]]) -> None:
         self._check = check
         self._subscribers: dict[Hashable, _Subscriber] = {}
+        self._coming = 0  # that wait for the first look at the file
         self._foreign = 0
         self._watch: asyncio.Task[None] | None = None
         self.closed = asyncio.Event()
@@ -93,15 +96,25 @@ class Updates:
     def __len__(self) -> int:
         return len(self._subscribers)
 
-    async def subscribe(self, key: Hashable, tell: Tell) -> None:
-        """From the return on, `tell` is called once for each change. The same key again replaces the one before."""
-        await self._look()  # what happened before is no news
+    async def subscribe(self, key: Hashable, tell: Tell) -> bool:
+        """From the return on, `tell` is called once for each change. The same key again replaces the one before.
+
+        False if there are as many subscribers as may be.
+        """
+        if key not in self._subscribers and len(self._subscribers) + self._coming >= _MOST_SUBSCRIBERS:
+            return False
+        self._coming += 1  # others must not take the place while this one waits
+        try:
+            await self._look()  # what happened before is no news
+        finally:
+            self._coming -= 1
         if self.closed.is_set():
-            return
+            return True
         self.unsubscribe(key)
         self._subscribers[key] = _Subscriber(tell)
         if self._watch is None:
             self._watch = asyncio.get_running_loop().create_task(self._keep_looking())
+        return True
 
     def unsubscribe(self, key: Hashable) -> None:
         """Forget this subscriber, if it is one. With the last one the watching ends."""

@@ -352,6 +352,14 @@ class MemoryFile:
         foreign = contents is not None and contents.foreign
         return Snapshot(graph, signature, None, data if foreign else None, contents.notices if contents else ())
 
+    def expect_writable(self) -> None:
+        """StoreError if a save would be refused as things are now. Changes nothing."""
+        target = os.path.realpath(self.path)
+        self._permission(target)
+        folder = os.path.dirname(target)
+        if os.path.isdir(folder) and not os.access(folder, os.W_OK):
+            raise StoreError(f"The folder of {self.path} cannot be written; a memory file is replaced in its folder.")
+
     def _permission(self, target: str) -> os.stat_result | None:
         """The status of the file that is to be replaced, None for none; refused where it may not be written."""
         try:
