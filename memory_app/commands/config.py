@@ -14,7 +14,8 @@ import os
 import sys
 from typing import Any, Final
 
-from memory_app.commands.clients import configured, editing, entry
+from memory_app.commands import brief
+from memory_app.commands.clients import configured, editing, entry, hooks, jsonc
 from memory_app.commands.clients.catalogue import CLIENTS, Client, Machine, older_places, places
 from memory_app.commands.clients.containers import container_start, memory_here, told_memory
 from memory_app.commands.clients.entry import Found, Start
@@ -35,6 +36,7 @@ EXAMPLES: Final = (
     ("config vscode --write --project", "set up VS Code for the project in this folder"),
     ("config cursor --docker", "print the entry that starts the container image"),
     ("config cursor --remove", "take our entry out again; the memory stays"),
+    ("config claude-code --hooks --write", "begin each session of Claude Code with a brief of the memory"),
     ("config --all --write", "set up every client that is on this machine"),
     ("config vscode --link", "print a link that, opened in a browser, installs it"),
 )
@@ -51,6 +53,9 @@ def register(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="with these: show the change, make none")
     parser.add_argument("--docker", action="store_true", help="an entry that starts the container image in its place")
     parser.add_argument("--link", action="store_true", help="a link that installs it, for vscode and cursor")
+    parser.add_argument(
+        "--hooks", action="store_true", help="claude-code: begin each session with a brief of the memory"
+    )
     parser.add_argument("--project", action="store_true", help="the file of the project in this folder, not the user's")
     parser.add_argument(
         "--name", metavar="NAME", help="the server's name there (default: what it is called, else memory)"
@@ -68,6 +73,9 @@ def run(asked: argparse.Namespace) -> int:
     if asked.client not in CLIENTS:
         raise UsageError(f"{shown(asked.client)} is no client that is known here. Known are {', '.join(CLIENTS)}.")
     client = CLIENTS[asked.client]
+    if asked.hooks:
+        _hooks(asked, client, machine)
+        return 0
     if client.by_hand or (not client.places and not asked.project):
         return _by_hand(asked, client)
     path = _project_file(asked.client, client) if asked.project else _user_file(client, machine)
@@ -260,6 +268,40 @@ def _remove(client: Client, path: str, asked: argparse.Namespace) -> None:
         say(f"The file as it was is kept in {safe(backup)}")
     if edit.there is not None:
         say(f"The memory stays where it is: {configured.memory_in_words(edit.there)}")
+
+
+def _hooks(asked: argparse.Namespace, client: Client, machine: Machine) -> None:
+    """Put the hook into Claude Code's settings, take it out, or show it."""
+    if asked.client != "claude-code" or asked.docker or asked.link:
+        raise UsageError("--hooks goes with claude-code, and without --docker and --link.")
+    path = hooks.settings_file(machine, asked.project)
+    start = _start(asked)
+    if asked.file is None and asked.profile is None:  # the memory that its server has
+        servers = _there(client, _project_file(asked.client, client) if asked.project else _user_file(client, machine))
+        ours = next((one for one in servers if one.kind == "ours" and one.name == (asked.name or client.name)), None)
+        known = ours.environ if ours is not None else {}
+        start = _started_with(known.get(environment.FILE), known.get(environment.PROFILE), docker=False)
+    command = hooks.command_line(start, brief.TOKENS, sys.platform)
+    if not (asked.write or asked.remove or asked.dry_run):
+        value: Any = hooks.with_hook(None, command)
+        for key in reversed(hooks.KEYS):
+            value = {key: value}
+        say(f"This belongs into {safe(path)}:\n")
+        output().line(jsonc.written(value))
+        return
+    edit = editing.changed_value(
+        path, hooks.KEYS, lambda held: hooks.with_hook(held, None if asked.remove else command)
+    )
+    unchanged = (edit.before or "") == edit.after
+    if asked.dry_run and not unchanged:
+        _show_difference(output(), edit)
+    elif unchanged:
+        output().line(f"{safe(path)} has no such hook." if asked.remove else f"{safe(path)} has it already.")
+    else:
+        backup = editing.write(edit, _backup_folder(path) if asked.project else None)
+        output().line(f"{'Removed the hook from' if asked.remove else 'Wrote the hook to'} {safe(path)}")
+        if backup:
+            say(f"The file as it was is kept in {safe(backup)}")
 
 
 def _all(asked: argparse.Namespace, machine: Machine) -> int:

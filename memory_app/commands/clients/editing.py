@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 import importlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from memory_app.commands.clients import entry, jsonc, toml, yaml
@@ -133,14 +133,16 @@ def write(edit: Edit, backup_folder: str | None = None) -> str | None:
     return None
 
 
-def put(path: str, keys: Sequence[str], value: Any, *, title: str) -> Edit:
-    """A JSON file that may hold comments, with a value at these keys, everything else as it is."""
+def changed_value(path: str, keys: Sequence[str], change: Callable[[Any], Any]) -> Edit:
+    """A JSON file with another value at these keys, everything else as it is. `change` gets the value that is there."""
     before = text_of(path)
     text = (before or "").removeprefix(_BOM)
     try:
-        after = jsonc.put(text, keys, value)
+        held = jsonc.read(text).root.value if text.strip() else {}
+        value, there = change(_at(held, keys)), _at(held, keys)
+        after = text if value == there or (not value and there is None) else jsonc.put(text, keys, value)
     except jsonc.NotJson as error:
-        raise UsageError(f"{shown(path)} was not changed: {error}. Mend that first, then set up {title}.") from error
+        raise UsageError(f"{shown(path)} was not changed: {error}. Mend that first.") from error
     bom = _BOM if before is not None and before.startswith(_BOM) else ""
     return Edit(path, before, bom + after, None)
 
