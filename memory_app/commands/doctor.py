@@ -126,7 +126,7 @@ def _tried(path: str) -> tuple[str, list[Trial]]:
 def _compared(found: list[Entry]) -> list[Trial]:
     """What is wrong with the entries, each by itself and all together."""
     wrong = [Trial(f"{one.client}, {one.name}", False, trouble) for one in found for trouble in one.troubles]
-    memories = dict.fromkeys(one.memory for one in found if one.kind == "this server" and one.memory)
+    memories = dict.fromkeys(one.memory for one in found if one.kind == "this server" and one.known)
     if len(memories) > 1:
         text = "their clients do not see the same memory: " + ", ".join(map(safe, memories))
         wrong.append(Trial("several memories are in use", None, text))
