@@ -25,7 +25,7 @@ from memory_app.commands.screen.pages import rendered
 from memory_app.commands.screen.terminal import Terminal, columns
 from memory_app.location.environment import SET_BY_PEOPLE
 from memory_app.lock import lock
-from memory_app.server.stdio import messages
+from memory_app.server import messages
 from memory_app.storage import memory_file
 from memory_app.tools import arguments, plans
 from memory_app.tools.prompts import PERSONAL_MEMORY

@@ -36,6 +36,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "merge": Command("merge", _MOVE, "unite two copies of one memory and say what differs"),
     "call": Command("call", _MOVE, "call one of the nine tools from a script"),
     "serve": Command("serve", _SET_UP, "serve over HTTP to several computers, or read-only"),
+    "token": Command("token", _SET_UP, "make, list and revoke the tokens of serve --http"),
     "config": Command("config", _SET_UP, "set up Claude, VS Code, Cursor and other clients"),
     "doctor": Command("doctor", _SET_UP, "find out why something does not work on this machine"),
     "help": Command("help", _SET_UP, "read the guide, or about one command"),

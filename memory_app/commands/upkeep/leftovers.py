@@ -1,4 +1,4 @@
-"""What stands beside a memory file: locks, pieces that a crash left, copies by sync services. Only looks."""
+"""Files beside a memory file: locks, what a crash left, copies made by sync services. Reads only."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def conflict_copies(path: str, entries: list[str]) -> list[str]:
 
 
 def _lock(path: str) -> list[Finding]:
-    seen = lockfile.look(path)
+    seen = lockfile.inspect(path)
     if seen is None:
         return []
     name = os.path.basename(path)

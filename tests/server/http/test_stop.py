@@ -60,7 +60,7 @@ def test_a_server_that_nobody_uses_ends_at_once(tmp_path: Path, number: int) -> 
     with serving(tmp_path) as server:
         server.process.send_signal(number)
         assert server.ended(A_FEW_SECONDS) == 0
-        assert len(server.stderr.splitlines()) == 2, server.stderr
+        assert len(server.said) == 2, server.stderr
 
 
 @pytest.mark.parametrize("era", ["2025", "2026"])
