@@ -27,6 +27,7 @@ _SCRIPT_PARTS: Final = (
     "model.js",
     "layout.js",
     "viewport.js",
+    "overview.js",
     "drawing.js",
     "graph.js",
     "controls.js",
