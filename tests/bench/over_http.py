@@ -35,9 +35,9 @@ _SECONDS: Final = 10.0
 _PATIENCE: Final = 60.0
 
 
-NOTE: Final = """Clients keep their connections and never rest; a third of their calls each opens two entities, searches,
-and creates an entity in a graph of 1,000. Clients and server share the machine. supergateway starts an npm server for each
-session, so few clients ask it; those servers take no lock, and writes of several clients are lost."""
+NOTE: Final = """Clients keep their connections and never rest; a third of their calls each opens two entities,
+searches, and creates an entity in a graph of 1,000. Clients and server share the machine. supergateway starts an npm
+server for each session, so few clients ask it; those take no lock, so that some writes of several clients are lost."""
 
 
 class Row(NamedTuple):
