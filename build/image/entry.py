@@ -2,6 +2,7 @@
 
 Rules: started as another user than root it changes nothing. As root it takes over the server's folder itself, the
 memory files in it and their side files, nothing else: no recursion, no link followed, no file that has a second name.
+The memory file's path is read as the server reads it, see memory_app/expansion.py, which cannot be had here yet.
 A folder that belongs to somebody already (a bind mount of a person's own) keeps its owner: then the server runs as that
 owner. What cannot be taken over is left as it is: the server says what it cannot read or write.
 """
@@ -12,6 +13,7 @@ import os
 import re
 import stat
 import sys
+import urllib.parse
 from typing import Final
 
 ARCHIVE: Final = "/opt/memory-server/memory-server.pyz"
@@ -36,8 +38,9 @@ def main(arguments: list[str]) -> None:
 def take_over(folder: str, memory_file: str) -> tuple[int, int]:
     """Give the folder and its memory files to the unprivileged user; returns the user and group to become."""
     names = _MEMORY_FILE
-    if memory_file and os.path.dirname(os.path.join(folder, memory_file)) == os.path.normpath(folder):
-        names += "|" + re.escape(os.path.basename(memory_file))
+    for path in {memory_file, meant(memory_file, folder)}:
+        if path and os.path.dirname(os.path.join(folder, path)) == os.path.normpath(folder):
+            names += "|" + re.escape(os.path.basename(path))
     ours = re.compile(f"({names}){_SIDE_FILE}")
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -53,6 +56,23 @@ def take_over(folder: str, memory_file: str) -> tuple[int, int]:
     finally:
         os.close(descriptor)
     return user, group
+
+
+def meant(written: str, home: str) -> str:
+    """The path that the server will read out of MEMORY_FILE_PATH: without quotes, URL, `~` and variables."""
+    path = written.strip()
+    if len(path) >= 2 and path[0] == path[-1] and path[0] in "\"'":
+        path = path[1:-1].strip()
+    url = re.match(r"file:(?://(?:localhost)?(?=/))?(?=/)", path, re.IGNORECASE)
+    if url:
+        path = urllib.parse.unquote(path[url.end() :])
+    path = re.sub(r"^~(?=/)", lambda _: home, path)
+    environ = {**os.environ, "HOME": home}
+
+    def value(match: re.Match[str]) -> str:
+        return environ.get(match[1] or match[3]) or match[2] or ""
+
+    return re.sub(r"\$(?:\{(\w+)(?::-([^{}]*))?\}|([A-Za-z_]\w*))", value, path)
 
 
 def _take_file(name: str, folder: int, user: int, group: int) -> None:

@@ -18,11 +18,11 @@ from memory_app.commands.clients.catalogue import CLIENTS, Client, Machine, plac
 from memory_app.commands.clients.entry import Found, Start
 from memory_app.commands.clients.link import link
 from memory_app.commands.frame import program
+from memory_app.commands.memory import find_memory
 from memory_app.commands.screen.terminal import Terminal, output, safe, say, write_json
 from memory_app.errors import UsageError
 from memory_app.location import environment
 from memory_app.location.choice import archive
-from memory_app.location.expansion import expanded, file_path
 from memory_app.text import shown
 
 EXAMPLES: Final = (
@@ -83,13 +83,14 @@ def this_start(environ: dict[str, str]) -> Start:
 
 def _start(asked: argparse.Namespace) -> Start:
     chosen: dict[str, str] = {}
-    if asked.file is not None:
-        written = expanded(asked.file, "--file", os.environ, sys.platform)
-        chosen[environment.FILE] = file_path(written, os.getcwd(), sys.platform)
-    if asked.profile is not None:
-        if chosen:
-            raise UsageError("--file and --profile are both given: a profile has its file beside the default one.")
-        chosen[environment.PROFILE] = asked.profile
+    if asked.file is not None or asked.profile is not None:
+        location = find_memory(asked)
+        for note in location.notes:
+            say(f"memory-server: {note}")
+        if asked.file is not None:
+            chosen[environment.FILE] = location.path
+        else:
+            chosen[environment.PROFILE] = asked.profile
     return this_start(chosen)
 
 

@@ -25,11 +25,12 @@ from memory_app.server import lifetime
 from memory_app.server.freshness import Freshness
 from memory_app.server.updates import Updates
 from memory_app.storage.store import Store
-from memory_app.tools import plans
+from memory_app.tools import plans, table
 from memory_app.tools.plans import Answer
 
 _T = TypeVar("_T")
 
+_SIZE_SECONDS: Final = 0.05  # for the word on the memory's size: no client waits longer for a handshake because of it
 _LARGE: Final = 1000  # entities: a millisecond or so for each pass over all of them
 _THREADS: Final = 4  # a load, a large answer, a look at the file, one to spare
 _LOAD_SECONDS: Final = 60.0
@@ -94,20 +95,20 @@ class Service:
 
     def offers(self, tool: str) -> bool:
         """Whether this server has the tool: a read-only one has the three reads alone."""
-        return not self._read_only or tool in plans.READS
+        return not self._read_only or table.reads(tool)
 
     async def call(self, name: str, arguments: object, shape: Callable[[Answer], _T]) -> _T:
         """Call a tool and give its answer the form that the front wants; `shape` may run in a thread.
 
-        What a caller did wrong, and trouble with the file, is an answer with `is_error`. Raises `tools.UnknownTool`.
+        What a caller did wrong, and trouble with the file, is an answer with `is_error`. Raises `table.UnknownTool`.
         Returns after every subscriber was told of the change.
         """
         if not self.offers(name):
-            raise plans.UnknownTool(name)
+            raise table.UnknownTool(name)
         try:
-            plan = plans.plan(name, arguments)
+            plan = table.plan(name, arguments)
             if isinstance(plan, plans.Write):
-                answer = await self._write(plan)
+                answer = await self._write(plan.apply)
             else:
                 graph = await self.graph()
                 if plan.heavy(graph):
@@ -132,6 +133,11 @@ class Service:
         finally:
             self._took = time.thread_time() - began
 
+    async def change(self, apply: Callable[[Graph], tuple[Graph, _T]]) -> _T:
+        """Have the store apply a change that is no tool's, and wait until it is saved. Raises what `apply` raises, and
+        `StoreError`. Returns after every subscriber was told."""
+        return await self._write(apply)
+
     async def resource(self, shape: Callable[[bytes], _T]) -> _T:
         """The whole graph as JSON, in the form that the front wants; `shape` runs in a thread. Raises `StoreError`."""
         graph = await self.graph()
@@ -146,6 +152,13 @@ class Service:
             return at(graph)
         async with self._large:
             return await self._in_thread(lambda: at(graph))
+
+    async def size(self) -> int | None:
+        """The bytes of the memory file, from one stat in a thread; None where that takes too long, or fails."""
+        looking = asyncio.ensure_future(self._in_thread(self._store.size))
+        done, _ = await asyncio.wait([looking], timeout=_SIZE_SECONDS)
+        looking.add_done_callback(lambda one: one.cancelled() or one.exception())  # nobody else may be left to ask
+        return None if not done or looking.exception() is not None else looking.result()
 
     async def graph(self) -> Graph:
         """The graph as the file has it now, or had it at some time since the call. Raises `StoreError`."""
@@ -180,8 +193,8 @@ class Service:
         if not loading.cancelled():
             loading.exception()  # whoever waits for it gets it; nobody may be left
 
-    async def _write(self, plan: plans.Write) -> Answer:
-        future = self._store.submit(plan.apply)
+    async def _write(self, apply: Callable[[Graph], tuple[Graph, _T]]) -> _T:
+        future = self._store.submit(apply)
         self._waiting.add(future)
         saving = asyncio.wrap_future(future)
         try:

@@ -16,7 +16,8 @@ from typing import Any, Final, NamedTuple
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.storage.store import Store
-from memory_app.tools import plans
+from memory_app.tools import plans, table
+from tests.placing import put
 
 LINES: Final = (
     b'{"type":"entity","name":"Ada","entityType":"person","observations":["writes","counts"]}\n'
@@ -58,11 +59,11 @@ NEXT: Final = ("create_entities", {"entities": [{"name": "Next", "entityType": "
 
 
 def _lines(folder: Path) -> None:
-    (folder / NAME).write_bytes(LINES)
+    put(folder / NAME, LINES)
 
 
 def _document(folder: Path) -> None:
-    (folder / NAME).write_bytes(DOCUMENT)
+    put(folder / NAME, DOCUMENT)
 
 
 def _nothing(folder: Path) -> None:
@@ -71,7 +72,7 @@ def _nothing(folder: Path) -> None:
 
 def _link(folder: Path) -> None:
     (folder / "real").mkdir()
-    (folder / "real" / "kept.jsonl").write_bytes(LINES)
+    put(folder / "real" / "kept.jsonl", LINES)
     os.symlink(os.path.join("real", "kept.jsonl"), folder / NAME)
 
 
@@ -117,7 +118,7 @@ SCENES: Final = (
 
 def change(store: Store, tool: str, arguments: dict[str, Any]) -> Future[Any]:
     """Ask the store for what the tool does."""
-    planned = plans.plan(tool, arguments)
+    planned = table.plan(tool, arguments)
     assert isinstance(planned, plans.Write)
     return store.submit(planned.apply)
 
@@ -130,7 +131,7 @@ def outcome(scene: Scene) -> Outcome:
 
 def applied(old: bytes | None, tool: str, arguments: dict[str, Any]) -> bytes:
     """The file that the tool makes of another one, None for no file, by the pure rules."""
-    planned = plans.plan(tool, arguments)
+    planned = table.plan(tool, arguments)
     assert isinstance(planned, plans.Write)
     before = Graph.empty() if old is None else Graph.of(document.read(old))
     return b"".join(planned.apply(before)[0].chunks())

@@ -11,7 +11,7 @@ import pytest
 
 from tests.viewer import memories
 from tests.viewer.conftest import Open
-from tests.viewer.steps import STILL, chosen, focused, go_to, go_to_number, look_for, middle, wait_for
+from tests.viewer.steps import STILL, chosen, focused, go_to, go_to_name, look_for, middle, shown, wait_for
 
 PROBES = (
     "<img src=x onerror=\"document.body.dataset.bad='1'\">",
@@ -35,11 +35,11 @@ def test_markup_in_a_memory_stays_text(open_page: Open) -> None:
     page = open_page(memories.graph(entities, relations), title=PROBES[1])
     page.wait(STILL)
     before = len(page.texts("img, script, b, iframe, link"))
-    for number, probe in enumerate(PROBES):
-        go_to_number(page, number, probe)
-        assert page.text(".observation-list li") == probe
-        assert page.text("#panel .kind") == probe
-        assert page.text(".relation-list .verb bdi") == probe
+    for probe in PROBES:
+        go_to_name(page, probe)
+        assert page.text(".observation-list li") == shown(probe)
+        assert page.text("#panel .kind") == shown(probe)
+        assert page.text(".relation-list .verb bdi") == shown(probe)
         page.wait(STILL)
     look_for(page, "bad")
     page.click("#show-table")
@@ -90,7 +90,7 @@ def test_odd_values_are_shown_as_they_are(open_page: Open) -> None:
     relations = [{"from": 5, "to": "", "relationType": ["r"]}, {}, None]
     page = open_page(json.dumps({"entities": entities, "relations": relations}))
     page.wait(STILL)
-    go_to_number(page, 0, "5")
+    go_to_name(page, "5")
     assert page.texts(".observation-list li") == ['{"a":1}', "2.5", "(no text)", "x"]
 
 
@@ -144,7 +144,7 @@ def test_a_click_brings_in_hidden_neighbours(open_page: Open) -> None:
     page.wait(STILL)
     first = int(page.text("#status span").split()[0])
     assert 20 <= first <= 120
-    go_to_number(page, 0, "hub")
+    go_to_name(page, "hub")
     page.wait(STILL)
     page.click_at(*middle(page))
     page.wait(f"parseInt(document.querySelector('#status span').textContent) === {first + 24}")

@@ -15,10 +15,9 @@ from typing import Any, Final
 
 from memory_app.disk import calls
 from memory_app.errors import UsageError
-from memory_app.tools.schemas import TOOLS
+from memory_app.tools.table import LISTED, TOOLS
 
-_COUNTED: Final = frozenset(key for tool in TOOLS for key in tool["inputSchema"].get("properties", {}))
-_TOOLS: Final = frozenset(tool["name"] for tool in TOOLS)
+_COUNTED: Final = frozenset(key for tool in LISTED for key in tool["inputSchema"].get("properties", {}))
 
 
 class Audit:
@@ -48,7 +47,7 @@ class Audit:
             "method": method,
         }
         if method == "tools/call":
-            line["tool"] = tool if tool in _TOOLS else None
+            line["tool"] = tool if tool in TOOLS else None
             line["items"] = counts(arguments)
         line |= {"status": status, "ok": not failed, "ms": round(milliseconds)}
         with contextlib.suppress(OSError):

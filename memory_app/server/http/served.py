@@ -26,8 +26,8 @@ from memory_app.server.http.transport import Caller, SessionSubscriptions, Trans
 from memory_app.server.service import Service
 from memory_app.server.stderr import Notices
 from memory_app.storage.store import Store
-from memory_app.tools import plans
-from memory_app.tools.schemas import TOOLS
+from memory_app.tools.plans import Answer as ToolAnswer
+from memory_app.tools.table import TOOLS, reads
 
 _READY_SECONDS: Final = 1.0
 """Seconds that an answer about readiness holds: it is given to whoever asks."""
@@ -62,7 +62,7 @@ class Served:
         self.streams = Streams(self._service.updates, RESOURCE_URI, access.streams)
         subscriptions = SessionSubscriptions(self.streams)
         servers = []
-        for offers in (self._service.offers, plans.READS.__contains__):
+        for offers in (self._service.offers, reads):
             server = build_server(self._service, report, subscriptions, offers)
             server.middleware.append(Finishing(server, self._service, greeted=True, offers=offers, told=_told))
             # The SDK would list the tools for each call, to find arguments that are to be sent as headers.
@@ -141,13 +141,13 @@ class Served:
     def _tell(self, request: Request, answer: Answer, one: Caller, seconds: float) -> None:
         outcome = "error" if one.failed or answer.status >= 400 else "ok"
         known = one.tool if one.method == "tools/call" else one.method
-        what = known if known in _TOOLS or known in _METHODS else "other"
+        what = known if known is not None and (known in TOOLS or known in _METHODS) else "other"
         self._metrics.count(self._name, what, outcome, seconds, answer.sent)
         self._audit.tell(
             request=request.id,
             token=request.holder,
             memory=self._name,
-            method=what if one.method != "tools/call" else one.method,
+            method="tools/call" if one.method == "tools/call" else what,
             tool=one.tool,
             arguments=one.arguments,
             status=answer.status,
@@ -156,7 +156,6 @@ class Served:
         )
 
 
-_TOOLS: Final = frozenset(str(tool["name"]) for tool in TOOLS)
 _METHODS: Final = frozenset({
     "initialize", "ping", "server/discover", "tools/list", "resources/list", "resources/read", "resources/subscribe",
     "resources/templates/list", "resources/unsubscribe", "subscriptions/listen", "prompts/list", "prompts/get",
@@ -175,5 +174,5 @@ def conceal(text: str, path: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _told(ctx: Context, answer: plans.Answer) -> None:
+def _told(ctx: Context, answer: ToolAnswer) -> None:
     caller(ctx).failed = answer.is_error
