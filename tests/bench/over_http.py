@@ -120,8 +120,8 @@ def _bridge(server: Server, folder: Path) -> Iterator[int]:
     command = [node, str(program), "--stdio", " ".join(server.command), "--outputTransport", "streamableHttp"]
     command += ["--stateful", "--port", str(port), "--logLevel", "none"]
     env = {**os.environ, "MEMORY_FILE_PATH": str(folder / "memory.jsonl")}
-    quiet = subprocess.DEVNULL
-    with subprocess.Popen(command, env=env, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True) as process:
+    null = subprocess.DEVNULL
+    with subprocess.Popen(command, env=env, stdin=null, stdout=null, stderr=null, start_new_session=True) as process:
         try:
             _wait_for(port)
             yield port
