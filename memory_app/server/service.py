@@ -189,7 +189,7 @@ class Service:
     def _loaded(self, loading: asyncio.Future[Graph]) -> None:
         if self._loading is loading:
             self._loading = None
-        self.updates.noticed(self._store.foreign_changes)
+        self.updates.count_foreign(self._store.foreign_changes)
         if not loading.cancelled():
             loading.exception()  # whoever waits for it gets it; nobody may be left
 
@@ -212,8 +212,8 @@ class Service:
             self._waiting.discard(future)
             self._given_up.discard(future)
             del future, saving  # their error holds this frame: a cycle, which would keep the graph
-        self.updates.noticed(self._store.foreign_changes)
-        await self.updates.told()
+        self.updates.count_foreign(self._store.foreign_changes)
+        await self.updates.flush()
         return saved.value
 
     async def _in_thread(self, work: Callable[[], _T]) -> _T:
