@@ -12,11 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from memory_app.graph.blocks import Blocks
 from memory_app.jsonl.lines import chunks
 from memory_app.jsonl.records import EntityLine, Line, RelationLine
+
+if TYPE_CHECKING:
+    from memory_app.graph.wordindex import WordIndex
 
 L = TypeVar("L", EntityLine, RelationLine)
 
@@ -35,7 +38,7 @@ class Parts(Protocol):
 class Graph:
     """A snapshot. `entities` and `touching` are read by others and changed by nobody."""
 
-    __slots__ = ("entities", "entity_lines", "head", "relation_lines", "repeats", "tail", "touching")
+    __slots__ = ("entities", "entity_lines", "head", "relation_lines", "repeats", "tail", "touching", "word_index")
 
     def __init__(
         self,
@@ -46,6 +49,7 @@ class Graph:
         head: tuple[bytes, ...],
         tail: tuple[bytes, ...],
         repeats: bool,
+        word_index: list[WordIndex] | None = None,
     ) -> None:
         self.entities = entities  # by name: the first line
         self.touching = touching  # by name, of an entity or not: the relations at that end, in file order
@@ -54,6 +58,8 @@ class Graph:
         self.head = head
         self.tail = tail
         self.repeats = repeats  # some entity or relation stands on more than one line
+        # Of the loose search, once it was needed: one for this snapshot and those that are made of it, so it is changed.
+        self.word_index: list[WordIndex] = [] if word_index is None else word_index
 
     @classmethod
     def empty(cls) -> Graph:
@@ -159,6 +165,7 @@ class Graph:
             self.head,
             tail,
             self.repeats,
+            self.word_index,
         )
 
     def _touching_with(
