@@ -26,6 +26,8 @@ LEFT_OUT: Final = frozenset(
         *("attrs", "jsonschema", "jsonschema-specifications", "referencing", "rpds-py", "pyjwt", "httpx2-jsfetch"),
         # The high-level server of the SDK alone uses this; `build/absent` stands for it. cffi is there for its sake.
         *("cryptography", "cffi", "pycparser"),
+        # It does nothing by itself; `build/absent` does that at less cost.
+        "opentelemetry-api",
     )
 )
 """Of the requirements, what the archive does without."""

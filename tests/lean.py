@@ -9,7 +9,7 @@ import sys
 
 from build import inputs, pins
 
-MODULES = {"attrs": "attr", "httpx2-jsfetch": "httpx2_jsfetch", "pyjwt": "jwt", "rpds-py": "rpds"}
+MODULES = {"attrs": "attr", "opentelemetry-api": "opentelemetry", "pyjwt": "jwt", "rpds-py": "rpds"}
 """The import names that are not the package's own."""
 
 

@@ -25,12 +25,13 @@ L = TypeVar("L", bound="EntityLine | RelationLine")
 class Block(Generic[L]):
     """The lines of one span; their folded text and their joined bytes when these were asked for."""
 
-    __slots__ = ("_folded", "_joined", "_starts", "lines")
+    __slots__ = ("_folded", "_joined", "_keys", "_starts", "lines")
 
     def __init__(self, lines: tuple[L, ...]) -> None:
         self.lines = lines
         self._folded: str | None = None
         self._joined: bytes | None = None
+        self._keys: str | None = None
         self._starts: list[int] = []
 
     def joined(self) -> bytes:
@@ -38,6 +39,12 @@ class Block(Generic[L]):
         if self._joined is None:
             self._joined = b"\n".join((*(line.raw for line in self.lines), b""))
         return self._joined
+
+    def kept(self, joined: Callable[[Sequence[L]], str]) -> str:
+        """What `joined` makes of the lines: made once, so it must always be the same function."""
+        if self._keys is None:
+            self._keys = joined(self.lines)
+        return self._keys
 
     def lines_with(self, query: str, folded: Callable[[L], str]) -> Iterator[L]:
         """The lines whose folded text holds the query, which lies in one line; `folded` gives a line's text."""

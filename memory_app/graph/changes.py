@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from memory_app.errors import GraphError
 from memory_app.graph.graph import Graph
+from memory_app.graph.near import near_names
 from memory_app.jsonl.lines import with_observations, without_observations
-from memory_app.jsonl.records import EntityLine, RelationLine, new_entity, new_relation
+from memory_app.jsonl.records import EntityLine, RelationLine, new_entity, new_relation, quote
 
 
 class NewEntity(NamedTuple):
@@ -134,4 +135,6 @@ def _entity(graph: Graph, name: str) -> EntityLine:
     try:
         return graph.entities[name]
     except KeyError:
-        raise GraphError(f"Entity with name {name} not found") from None
+        near = near_names(graph, name)
+        hint = f". Did you mean {' or '.join(map(quote, near))}?" if near else ""
+        raise GraphError(f"Entity with name {name} not found{hint}") from None

@@ -30,12 +30,36 @@ def everything(graph: Graph) -> Found:
 
 def open_nodes(graph: Graph, names: Sequence[str]) -> Found:
     """The named entities, the relations between them, and those that join one of them to any other name."""
-    wanted = {name: line for name in names if (line := graph.entities.get(name)) is not None}
+    opened = reached(graph, names, 0)
+    return Found(opened, *joined(graph, opened, opened))
+
+
+def reached(graph: Graph, names: Iterable[str], depth: int) -> list[EntityLine]:
+    """The named entities in file order, then those that are one relation away from them, and so on up to `depth`."""
+    found = {name: line for name in names if (line := graph.entities.get(name)) is not None}
+    opened = _in_order(found.values())
+    last = opened
+    for _ in range(depth):
+        next_ones: dict[str, EntityLine] = {}
+        for relation in touching(graph, last):
+            for name in (relation.source, relation.target):
+                if name not in found and (line := graph.entities.get(name)) is not None:
+                    found[name] = next_ones[name] = line
+        last = list(next_ones.values())
+        opened = opened + last
+    return opened
+
+
+def joined(
+    graph: Graph, chosen: Iterable[EntityLine], opened: Iterable[EntityLine]
+) -> tuple[list[RelationLine], list[RelationLine]]:
+    """The relations at the chosen entities: those among all opened ones, and those that lead outside."""
+    names = {line.name for line in opened}
     between: list[RelationLine] = []
     external: list[RelationLine] = []
-    for relation in touching(graph, wanted.values()):
-        (between if relation.source in wanted and relation.target in wanted else external).append(relation)
-    return Found(_in_order(wanted.values()), between, external)
+    for relation in touching(graph, chosen):
+        (between if relation.source in names and relation.target in names else external).append(relation)
+    return between, external
 
 
 class Matches(NamedTuple):
@@ -135,9 +159,7 @@ def _holding_all(graph: Graph, words: list[str]) -> dict[int, EntityLine]:
     if graph.repeats or any(SEPARATOR in word for word in words):
         found = _holding(graph, words[0])
         for word in words[1:]:
-            found = {
-                order: line for order, line in found.items() if any(word in fold(text) for text in _texts(line))
-            }
+            found = {order: line for order, line in found.items() if any(word in fold(text) for text in _texts(line))}
         return found
     blocks = graph.entity_lines.blocks
     return {line.order: line for block in blocks for line in block.lines_with_all(words, _folded)}

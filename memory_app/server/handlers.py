@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import traceback
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 import mcp_types as t
@@ -25,9 +26,11 @@ from memory_app import __version__
 from memory_app.errors import GraphError, StoreError
 from memory_app.server.completion import Guidance
 from memory_app.server.service import Service
-from memory_app.tools import plans
+from memory_app.tools import table
+from memory_app.tools.lenient import as_object
 from memory_app.tools.plans import Answer
-from memory_app.tools.schemas import INSTRUCTIONS, TOOLS
+from memory_app.tools.schemas import instructions
+from memory_app.tools.table import LISTED
 
 NAME: Final = "memory-server"
 TITLE: Final = "Memory"
@@ -50,7 +53,7 @@ def build_server(
         NAME,
         version=__version__,
         title=TITLE,
-        instructions=INSTRUCTIONS,
+        instructions=instructions(None),
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
         on_list_resources=handlers.list_resources,
@@ -70,11 +73,13 @@ def build_server(
             if part is not None:
                 part.list_changed = False  # the SDK infers from `listen` that lists change; ours never do
         return t.DiscoverResult(
-            supported_versions=list(MODERN_PROTOCOL_VERSIONS), capabilities=found, instructions=INSTRUCTIONS
+            supported_versions=list(MODERN_PROTOCOL_VERSIONS),
+            capabilities=found,
+            instructions=instructions(await service.size()),
         )
 
     server.add_request_handler("server/discover", t.RequestParams, discover)
-    server.middleware[:] = [_Edge(server, report)]  # instead of the SDK's tracing, which nobody listens to here
+    server.middleware[:] = [_Edge(server, service, report)]  # instead of the SDK's tracing, which nobody uses here
     return server
 
 
@@ -82,8 +87,10 @@ async def call_tool(service: Service, name: str, arguments: object, shape: Calla
     """`service.call` with the protocol's error for an unknown tool."""
     try:
         return await service.call(name, arguments, shape)
-    except plans.UnknownTool:
-        raise MCPError(t.INVALID_PARAMS, f"Unknown tool: {name}") from None
+    except table.UnknownTool:
+        near = table.nearest(name, filter(service.offers, table.TOOLS))
+        hint = "This server is read-only" if name in table.TOOLS else f"Did you mean {near}?"
+        raise MCPError(t.INVALID_PARAMS, f"Unknown tool: {name}. {hint}") from None
 
 
 async def read_resource(service: Service, ctx: Context, uri: str, shape: Callable[[bytes], _T]) -> _T:
@@ -109,7 +116,7 @@ class _Handlers:
 
     async def list_tools(self, ctx: Context, params: object) -> t.ListToolsResult:
         return t.ListToolsResult(
-            tools=[t.Tool.model_validate(tool, by_name=False) for tool in TOOLS if self._service.offers(tool["name"])]
+            tools=[t.Tool.model_validate(tool, by_name=False) for tool in LISTED if self._service.offers(tool["name"])]
         )
 
     async def call_tool(self, ctx: Context, params: t.CallToolRequestParams) -> t.CallToolResult:
@@ -189,10 +196,23 @@ class _Handlers:
         return t.SubscriptionsListenResult(_meta=meta)
 
 
+def _with_arguments(ctx: Context) -> Context:
+    """The request with arguments that are an object: models send them as text, too, and clients pass that on."""
+    params = ctx.params or {}
+    name, arguments = params.get("name"), params.get("arguments")
+    if type(arguments) is dict and type(name) is str:
+        return ctx
+    if not isinstance(name, str):
+        raise MCPError(t.INVALID_PARAMS, 'Invalid request parameters: "name" must be a string, the name of a tool')
+    if arguments is None or isinstance(arguments, dict):
+        return ctx
+    return replace(ctx, params={**params, "arguments": as_object(name, arguments)})
+
+
 def _failure(kind: str, tool: object) -> str:
     """What a model is told of an error that is ours, or the machine's."""
     what = "there is not enough memory" if kind == MemoryError.__name__ else kind
-    if tool in plans.READS:
+    if isinstance(tool, str) and tool in table.TOOLS and table.TOOLS[tool].reads:
         return f"The memory server failed ({what}). Nothing was changed. Ask for less, or try again."
     return f"The memory server failed ({what}). Read before you try again: the change may have been stored."
 
@@ -207,13 +227,19 @@ def _parts(answer: Answer) -> tuple[list[str], Any, bool]:
 class _Edge:
     """The outermost middleware: no exception of ours reaches the client, and stderr gets a line without user facts."""
 
-    def __init__(self, server: Server[Any], report: Callable[[str], None]) -> None:
+    def __init__(self, server: Server[Any], service: Service, report: Callable[[str], None]) -> None:
         self._server = server
+        self._service = service
         self._report = report
 
     async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         try:
-            return await call_next(ctx)
+            if ctx.method == "tools/call" and ctx.request_id is not None:
+                return await call_next(_with_arguments(ctx))
+            done = await call_next(ctx)
+            if ctx.method == "initialize" and isinstance(done, dict):
+                done["instructions"] = instructions(await self._service.size())
+            return done
         except (MCPError, ValidationError):
             raise
         except Exception as error:  # noqa: BLE001 (the edge)

@@ -23,11 +23,12 @@ from memory_app.server import lifetime
 from memory_app.server.freshness import Freshness
 from memory_app.server.updates import Updates
 from memory_app.storage.store import Store
-from memory_app.tools import plans
+from memory_app.tools import plans, table
 from memory_app.tools.plans import Answer
 
 _T = TypeVar("_T")
 
+_SIZE_SECONDS: Final = 0.05  # for the word on the memory's size: no client waits longer for a handshake because of it
 _LARGE: Final = 1000  # entities: a millisecond or so for each pass over all of them
 _THREADS: Final = 4  # a load, a large answer, a look at the file, one to spare
 _LOAD_SECONDS: Final = 60.0
@@ -78,18 +79,18 @@ class Service:
 
     def offers(self, tool: str) -> bool:
         """Whether this server has the tool: a read-only one has the three reads alone."""
-        return not self._read_only or tool in plans.READS
+        return not self._read_only or (tool in table.TOOLS and table.TOOLS[tool].reads)
 
     async def call(self, name: str, arguments: object, shape: Callable[[Answer], _T]) -> _T:
         """Call a tool and give its answer the form that the front wants; `shape` may run in a thread.
 
-        What a caller did wrong, and trouble with the file, is an answer with `is_error`. Raises `tools.UnknownTool`.
+        What a caller did wrong, and trouble with the file, is an answer with `is_error`. Raises `table.UnknownTool`.
         Returns after every subscriber was told of the change.
         """
         if not self.offers(name):
-            raise plans.UnknownTool(name)
+            raise table.UnknownTool(name)
         try:
-            plan = plans.plan(name, arguments)
+            plan = table.plan(name, arguments)
             if isinstance(plan, plans.Write):
                 answer = await self._write(plan)
             else:
@@ -118,6 +119,13 @@ class Service:
             return at(graph)
         async with self._large:
             return await self._in_thread(lambda: at(graph))
+
+    async def size(self) -> int | None:
+        """The bytes of the memory file, from one stat in a thread; None where that takes too long, or fails."""
+        looking = asyncio.ensure_future(self._in_thread(self._store.size))
+        done, _ = await asyncio.wait([looking], timeout=_SIZE_SECONDS)
+        looking.add_done_callback(lambda one: one.cancelled() or one.exception())  # nobody else may be left to ask
+        return None if not done or looking.exception() is not None else looking.result()
 
     async def graph(self) -> Graph:
         """The graph as the file has it now, or had it at some time since the call. Raises `StoreError`."""

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 def serve(file: str | None, profile: str | None, *, read_only: bool = False) -> int:
     """Serve one client over stdin and stdout until the end comes; the exit status. Main thread only."""
     from memory_app.server.lifetime import end_at_once_on_signals
+    from memory_app.server.stdio import faststart
+
+    faststart.load_asyncio()
     from memory_app.server.stdio.pipes import fill_standard
 
     fill_standard()
@@ -37,8 +40,6 @@ def serve(file: str | None, profile: str | None, *, read_only: bool = False) -> 
         report(_introduction(location))
     else:
         report(f"memory file: {shown(location.path)} ({location.why})")
-    from memory_app.server.stdio import faststart
-
     faststart.load()
     from memory_app.server.stdio.run import run
 

@@ -80,6 +80,11 @@ class Store:
         self.graph()
         return self.foreign_changes
 
+    def size(self) -> int:
+        """The bytes of the file, 0 if there is none. Costs one stat. StoreError if it cannot be had."""
+        signature = self._file.signature()
+        return 0 if signature is None else signature.size
+
     def submit(self, change: Callable[[Graph], tuple[Graph, T]]) -> Future[Saved[T]]:
         """Have the writer apply a change. Its GraphError, or a StoreError, comes out of the future."""
         call = Call(change, time.monotonic() + self._lock_wait)

@@ -13,7 +13,7 @@ import sys
 import pytest
 
 from build import inputs, pins, platforms, stage
-from build.absent import cryptography
+from build.absent import cryptography, opentelemetry
 from tests.lean import MODULES
 
 
@@ -33,17 +33,22 @@ def test_what_is_left_out_is_asked_for_only_where_we_know_of_it() -> None:
     left_out = {MODULES.get(name, name.replace("-", "_")) for name in pins.LEFT_OUT}
     asking: dict[str, set[tuple[str, str]]] = {}
     for path, content in stage.stage([platforms.host().name]).pure.items():
-        if path.endswith(".py") and path != "cryptography.py":
+        if path.endswith(".py") and path not in ("cryptography.py", "opentelemetry.py"):
             for module, name in _imports(content):
                 if module.split(".")[0] in left_out:
                     asking.setdefault(path, set()).add((module, name))
     assert asking.pop("mcp/server/request_state.py") == {
         (f"cryptography.{module}", name) for module, name in cryptography.TAKEN.items()
     }
+    traced = [asking.pop(f"mcp/{path}.py") for path in ("server/_otel", "shared/_otel", "shared/jsonrpc_dispatcher")]
+    assert set().union(*traced) == {
+        (f"opentelemetry.{module}", name) for module, names in opentelemetry.TAKEN.items() for name in names
+    }
     assert set(asking) == {
         "httpx2/_transports/__init__.py",  # in a browser alone
         "mcp/client/auth/extensions/client_credentials.py",
         "mcp/client/session.py",
+        "starlette/middleware/opentelemetry.py",
     }
 
 
@@ -64,7 +69,9 @@ def test_it_can_be_imported_and_raises_when_it_is_used() -> None:
         ]
 
 
-@pytest.mark.parametrize("wanted", ["from cryptography import x509", "import cryptography.fernet"])
+@pytest.mark.parametrize(
+    "wanted", ["from cryptography import x509", "import cryptography.fernet", "from opentelemetry import metrics"]
+)
 def test_whatever_else_the_sdk_comes_to_need_fails_at_the_import(wanted: str) -> None:
     command = [sys.executable, "-c", wanted]
     done = subprocess.run(command, capture_output=True, text=True, cwd=inputs.ROOT / "build" / "absent", check=False)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import unicodedata
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -131,7 +132,12 @@ def test_relevance_is_exact_name_beginning_name_some_words_of_it_type_observatio
 def test_repeated_words_are_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = graph_of({"x": ["a"], "y": ["b"]})
     asked: list[int] = []
-    monkeypatch.setattr(Block, "lines_with_all", lambda block, words, folded: asked.append(len(words)) or ())
+
+    def lines_with_all(block: Block[Any], words: list[str], folded: object) -> tuple[()]:
+        asked.append(len(words))
+        return ()
+
+    monkeypatch.setattr(Block, "lines_with_all", lines_with_all)
     assert found(graph, "a b " * 500) == []
     assert asked == [2]
 

@@ -158,7 +158,7 @@ def test_wrong_usage_is_one_line_and_status_2(archive: Path, tmp_path: Path, arg
 
 
 BROKEN = """
-from memory_app.tools import plans as tools
+from memory_app.tools import table as tools
 def broken(name, arguments):
     raise RuntimeError("Ada lives in Oslo")
 tools.plan = broken
@@ -235,7 +235,7 @@ def test_wherever_the_descriptors_run_out_a_call_is_answered_soon_and_truly(arch
 
 def test_what_is_printed_inside_never_reaches_the_client(tmp_path: Path) -> None:
     noisy = """
-from memory_app.tools import plans as tools
+from memory_app.tools import table as tools
 plan = tools.plan
 def noisy(name, arguments):
     import os

@@ -34,18 +34,6 @@ TEXTS = [pytest.param(LARGER, id="larger"), pytest.param(SAME, id="same size"), 
 
 
 @pytest.fixture
-def memory(tmp_path: Path) -> Path:
-    return tmp_path / "memory.jsonl"
-
-
-@pytest.fixture
-def gated(monkeypatch: pytest.MonkeyPatch) -> GatedOs:
-    gated = GatedOs()
-    monkeypatch.setattr(calls, "os", gated)
-    return gated
-
-
-@pytest.fixture
 def said() -> list[str]:
     return []
 

@@ -34,18 +34,6 @@ DOCUMENT = '{"entities":[{"name":"Ann","entityType":"t","observations":[]}],"rel
 NOW = 1_800_000_000.0  # 2027-01-15 08:00:00 UTC
 
 
-@pytest.fixture
-def memory(tmp_path: Path) -> Path:
-    return tmp_path / "memory.jsonl"
-
-
-@pytest.fixture
-def gated(monkeypatch: pytest.MonkeyPatch) -> GatedOs:
-    gated = GatedOs()
-    monkeypatch.setattr(calls, "os", gated)
-    return gated
-
-
 def save(
     one: MemoryFile, old: Snapshot | None = None, name: str = "New", held: Callable[[], bool] = lambda: True
 ) -> Snapshot | None:

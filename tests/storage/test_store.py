@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from memory_app.disk import calls
 from memory_app.errors import GraphError, StoreError
 from memory_app.graph import changes
 from memory_app.graph.changes import Addition, NewEntity, RelationKey
@@ -27,18 +26,6 @@ from tests.placing import put
 
 ANN = new_entity("Ann", "t", ()).raw.decode() + "\n"
 BO, CY = ANN.replace("Ann", "Bo"), ANN.replace("Ann", "Cy")
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Path:
-    return tmp_path / "memory.jsonl"
-
-
-@pytest.fixture
-def gated(monkeypatch: pytest.MonkeyPatch) -> GatedOs:
-    gated = GatedOs()
-    monkeypatch.setattr(calls, "os", gated)
-    return gated
 
 
 @pytest.fixture

@@ -32,6 +32,29 @@ def clean(value: Any) -> Any:
     return value
 
 
+def without_near(result: Result) -> Result:
+    """The result without the near names, which are a matter of judgement: hints of errors, and lists of `notFound`."""
+    if result["isError"]:
+        text = result["content"][0]["text"].partition(". Did you mean ")[0]
+        return {**result, "content": [{"type": "text", "text": text}]}
+    if "notFound" not in result["structuredContent"]:
+        return result
+    missing = [{"name": one["name"], "near": []} for one in result["structuredContent"]["notFound"]]
+    structured = {**result["structuredContent"], "notFound": missing}
+    content = [{"type": "text", "text": json.dumps(structured, ensure_ascii=False, separators=(",", ":"))}]
+    return {**result, "content": content, "structuredContent": structured}
+
+
+def refuse_empty_names(entities: list[Result]) -> None:
+    for number, entity in enumerate(entities):
+        if not entity["name"].strip():
+            raise Broken(
+                f"create_entities: entities[{number}].name must be a name, but it is empty. Nothing was done. "
+                'Example of a right call: {"entities":[{"name":"Ann","entityType":"person",'
+                '"observations":["Likes green tea"]}]}'
+            )
+
+
 class Model:
     def __init__(self) -> None:
         self.entities: list[Result] = []
@@ -40,6 +63,8 @@ class Model:
     def call(self, tool: str, arguments: Result) -> Result:
         before = json.dumps([self.entities, self.relations])
         try:
+            if tool == "create_entities":
+                refuse_empty_names(arguments["entities"])
             structured, text, more = getattr(self, tool)(**clean(arguments))
         except Broken as broken:
             self.entities, self.relations = json.loads(before)
@@ -63,17 +88,26 @@ class Model:
 
     def create_entities(self, entities: list[Result]) -> Any:
         created, skipped = [], []
+        before = [entity["name"] for entity in self.entities]
         for entity in entities:
             if self.find(entity["name"]) is not None:
                 skipped.append(entity["name"])
                 continue
             self.entities.append({key: entity[key] for key in ("name", "entityType", "observations")})
             created.append(dict(self.entities[-1], observations=list(entity["observations"])))
+        found: Result = {"entities": created}
+        alike = [
+            name
+            for entity in created
+            for name in before
+            if "".join(fold(name).split()) == "".join(fold(entity["name"]).split())
+        ]
+        if alike:
+            found["similar"] = list(dict.fromkeys(alike))
         if not skipped:
-            return {"entities": created}, None, []
-        names = ", ".join(dict.fromkeys(skipped))
-        note = f"Skipped, because they already exist: {names}. Use add_observations to add facts to them."
-        return {"entities": created, "skipped": skipped}, None, [note]
+            return found, None, []
+        note = f"{len(skipped)} skipped: the name exists. Use add_observations for new facts."
+        return {**found, "skipped": skipped}, None, [note]
 
     def create_relations(self, relations: list[Result]) -> Any:
         created = []
@@ -162,6 +196,9 @@ class Model:
                 external.append(relation)
         if external:
             found["externalRelations"] = external
+        missing = [name for name in dict.fromkeys(names) if name not in known]
+        if missing:
+            found["notFound"] = [{"name": name, "near": []} for name in missing]
         return found, None, []
 
     def matches(self, query: str) -> list[Result]:

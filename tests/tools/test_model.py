@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.driver import Driver, Era, serve
-from tests.tools.model import Model, Result
+from tests.tools.model import Model, Result, without_near
 
 CALLS = int(os.environ.get("MEMORY_MODEL_CALLS", "250"))
 FIRST_SEED = int(os.environ.get("MEMORY_MODEL_SEED", "1"))
@@ -169,7 +169,8 @@ def test_random_calls_agree_with_the_model_and_with_a_fresh_process(
         for number in range(CALLS):
             tool, arguments = caller.call()
             expected = model.call(tool, arguments)
-            assert result_of(driver, tool, arguments) == expected, f"seed {seed}, call {number}: {tool} {arguments!r}"
+            found = without_near(result_of(driver, tool, arguments))
+            assert found == expected, f"seed {seed}, call {number}: {tool} {arguments!r}"
         assert driver.finish() == 0
     assert [path.name for path in tmp_path.iterdir()] == ["memory.jsonl"]
     with serve(archive, tmp_path, era=era) as driver:
@@ -190,5 +191,5 @@ def test_calls_sent_without_waiting_are_applied_in_the_order_in_which_they_were_
         driver.open()
         ids = [driver.start_call(*call) for call in calls]
         for number, (request_id, call) in enumerate(zip(ids, calls, strict=True)):
-            assert driver.answer(request_id)["result"] == model.call(*call), f"call {number}: {call!r}"
+            assert without_near(driver.answer(request_id)["result"]) == model.call(*call), f"call {number}: {call!r}"
         assert result_of(driver, "read_graph", {}) == model.call("read_graph", {})

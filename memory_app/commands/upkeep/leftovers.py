@@ -59,7 +59,7 @@ def conflict_copies(path: str, entries: list[str]) -> list[str]:
 
 
 def _lock(path: str) -> list[Finding]:
-    seen = lockfile.look(path)
+    seen = lockfile.inspect(path)
     if seen is None:
         return []
     name = os.path.basename(path)

@@ -7,6 +7,7 @@ Nearly all of the time goes into some 500 pydantic models and into packages that
    server; whoever asks them for an attribute later gets it run then.
 4. What `mcp.server.lowlevel` imports for HTTP only is a stand-in that imports the real thing when it is called.
 5. The two packages of per-era wire models are stand-ins too: a connection needs one of them.
+6. ssl is not imported: asyncio is told that there is none, for anyio it is a stand-in. So a Python without it serves.
 No file of the SDK is changed, and afterwards the process behaves as after a plain import; a test compares the two.
 
 It is bound to the exact versions that the archive carries. With any other, and after any exception, the SDK is
@@ -46,6 +47,17 @@ CONSTANTS: Final = {
 }
 
 T = TypeVar("T")
+
+
+def load_asyncio() -> None:
+    """Import asyncio as for a Python that has no ssl. Call it before anything imports asyncio."""
+    if "asyncio" in sys.modules or "ssl" in sys.modules:
+        return
+    sys.modules["ssl"] = None  # type: ignore[assignment]
+    try:
+        importlib.import_module("asyncio")
+    finally:
+        del sys.modules["ssl"]
 
 
 def load() -> bool:
@@ -127,6 +139,8 @@ def _run_init_on_demand(package: ModuleType) -> None:
 def _stand_ins() -> Iterator[None]:
     """Imports of what is not needed meanwhile give modules of stand-ins; afterwards the real ones can be imported."""
     finders = [_Finder(_HTTP, _Late), _Finder(_ERAS, _LateModel)]
+    if "ssl" not in sys.modules:
+        finders.append(_Finder(("ssl",), _Late))
     sys.meta_path[:0] = finders
     try:
         yield
