@@ -12,14 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from memory_app.graph.blocks import Blocks
 from memory_app.jsonl.lines import chunks
 from memory_app.jsonl.records import EntityLine, Line, RelationLine
-
-if TYPE_CHECKING:
-    from memory_app.graph.wordindex import WordIndex
 
 L = TypeVar("L", EntityLine, RelationLine)
 
@@ -49,7 +46,7 @@ class Graph:
         head: tuple[bytes, ...],
         tail: tuple[bytes, ...],
         repeats: bool,
-        word_index: list[WordIndex] | None = None,
+        word_index: list[Any] | None = None,
     ) -> None:
         self.entities = entities  # by name: the first line
         self.touching = touching  # by name, of an entity or not: the relations at that end, in file order
@@ -58,8 +55,8 @@ class Graph:
         self.head = head
         self.tail = tail
         self.repeats = repeats  # some entity or relation stands on more than one line
-        # Of the loose search, once it was needed: one for this snapshot and those that are made of it, so it is changed.
-        self.word_index: list[WordIndex] = [] if word_index is None else word_index
+        # Of the loose search, once it was needed; shared with the snapshots made of this one, so it changes: see loose.
+        self.word_index: list[Any] = [] if word_index is None else word_index
 
     @classmethod
     def empty(cls) -> Graph:

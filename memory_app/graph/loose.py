@@ -1,14 +1,14 @@
 """The loose search: what comes near a query of which no entity holds all words. Ranked, at most twenty, or nothing.
 
-1. The query is taken apart: see words. Each term answers with words of the memory: itself and what shares its stem, else
-   what differs by one letter, else longer words that hold it.
-2. An entity's score is the sum over the terms of rarity times likeness, more in the name, some in the type; the types of
-   its relations count, and its neighbours' names where something of its own is asked for too.
-3. Nothing is an answer unless a name was asked for, or a good part of what was asked for is there: words that the memory
-   does not know weigh as much as the rarest that it knows.
+1. The query is taken apart: see words. Each term answers with words of the memory: itself and what shares its stem,
+   else what differs by one letter, else longer words that hold it.
+2. An entity's score is the sum over the terms of rarity times likeness, more in the name, some in the type; the types
+   of its relations count, and its neighbours' names where something of its own is asked for too.
+3. Nothing is an answer unless a name was asked for, or a good part of what was asked for is there: words that the
+   memory does not know weigh as much as the rarest that it knows.
 
-The index belongs to whoever has taken it out of the snapshot's `word_index`; another caller meanwhile makes his own. With
-too little memory for it a smaller one is made, of what looks like the query's words alone, and dropped again.
+The index belongs to whoever has taken it out of the snapshot's `word_index`; another caller meanwhile makes his own.
+With too little memory for it a smaller one is made, of what looks like the query's words alone, and dropped again.
 Pure but for that: no I/O, no clock, no thread.
 """
 
@@ -16,22 +16,24 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import log
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
-from memory_app.graph.blocks import SPAN
+from memory_app.graph.blocks import SPAN, Block
 from memory_app.graph.graph import Graph
-from memory_app.graph.words import Query, Term, endings, read_query, words_of
 from memory_app.graph.wordindex import Postings, Vocabulary, WordIndex
+from memory_app.graph.words import Query, Term, endings, read_query, words_of
 from memory_app.jsonl.records import EntityLine, RelationLine
 from memory_app.text import fold
 
+L = TypeVar("L", EntityLine, RelationLine)
+
 MOST: Final = 20  # entities of one answer
 _NEAR: Final = 0.4  # part of the best score that the others need
-_MANY: Final = 1500  # entities that are scored; a common word alone names no more
-_LOOKED_AT: Final = 60  # the best of them, whose relations and texts are looked at
-_RELATIONS: Final = 100  # of one entity that are looked at
+_MANY: Final = 800  # entities that are scored; a common word alone names no more
+_LOOKED_AT: Final = 40  # the best of them, whose relations and texts are looked at
+_RELATIONS: Final = 50  # of one entity that are looked at
 _LONG_TEXT: Final = 20_000  # characters of an entity's observations that are looked at
 _LONG_SEARCHES: Final = 8  # words of one query that are looked for as misspelt or inside others
 
@@ -55,7 +57,7 @@ def search(graph: Graph, query: str) -> list[EntityLine]:
     wanted = read_query(query)
     if not wanted.terms and not wanted.types:
         return []
-    index = graph.word_index.pop() if graph.word_index else WordIndex()
+    index: WordIndex = graph.word_index.pop() if graph.word_index else WordIndex()
     try:
         index.follow(graph)
     except MemoryError:
@@ -77,6 +79,8 @@ class _Search:
         self._highest = log(1 + self._size / 0.5)
         self._lines: dict[int, EntityLine | None] = {}
         self._right_types: dict[str, bool] = {}
+        self._misses_name = False
+        self._needed = 0.5
 
     def run(self) -> list[EntityLine]:
         asked = self._answered()
@@ -88,6 +92,12 @@ class _Search:
         best = sorted(rough, key=lambda order: (-rough[order], order))[:_LOOKED_AT]
         best += [order for order in self._neighbours(best, asked) if order not in rough and self._has_type(order)]
         total = self._total(asked)
+        self._misses_name = any(one.term.proper and not one.words for one in asked)
+        # Of a sentence most has to be there; of words one after the other, which are tried at a venture, less.
+        count = sum(not one.term.weak for one in asked)
+        self._needed = 0.4 if count <= 2 else 0.2
+        if self._misses_name or self._query.is_sentence:
+            self._needed = 0.6 if self._misses_name else 0.5
         scored: dict[int, tuple[float, EntityLine]] = {}
         for order in best:
             line = self._line(order)
@@ -102,9 +112,10 @@ class _Search:
     def _answered(self) -> list[_Asked]:
         vocabulary, index = self._index.vocabulary, self._index
         answers = [_kin(vocabulary, term) for term in self._query.terms]
-        unknown = [at for at, found in enumerate(answers) if max(found.values(), default=0.0) < 0.65]
+        unknown = [at for at, found in enumerate(answers) if max(found.values(), default=0.0) < 0.9]
         for at in sorted(unknown, key=lambda at: -len(self._query.terms[at].forms[0]))[:_LONG_SEARCHES]:
-            for word, likeness in _less_like(vocabulary, self._query.terms[at]).items():
+            has_kin = max(answers[at].values(), default=0.0) >= 0.65
+            for word, likeness in _less_like(vocabulary, self._query.terms[at], has_kin).items():
                 answers[at].setdefault(word, likeness)
         asked = []
         for term, words in zip(self._query.terms, answers, strict=True):
@@ -235,7 +246,8 @@ class _Search:
             if not like:
                 beside += _best(one.words, neighbours) * _AT_NEIGHBOUR * one.name_rarity * weight
                 like = 0.7 * _best(one.words, neighbours)
-            held += like * one.rarity * one.term.weight * (0.3 if one.term.weak else 1.0)
+            sure = 1.0 if like >= 0.7 else like  # another ending is no reason to doubt
+            held += sure * one.rarity * one.term.weight * (0.3 if one.term.weak else 1.0)
             strong += like >= 0.7 and not one.term.weak and one.rarity > 0.25 * self._highest and not one.term.run
             if in_name >= 0.6 and not one.term.weak and one.name_rarity >= 0.4 * self._highest:
                 named += self._share(one, name)
@@ -251,13 +263,18 @@ class _Search:
         if self._query.phrases:
             whole = fold("\n".join((line.name, line.entity_type, *line.observations())))
             score *= 1.0 + sum(phrase in whole for phrase in self._query.phrases)
-        needed = 0.2 if self._query.is_list else 0.45
-        fits = share >= needed or (named >= 0.4 and share >= 0.12) or (strong >= 2 and share >= 0.25)
+        fits = (
+            share >= self._needed
+            or (named >= 0.4 and share >= 0.12)
+            or (strong >= 2 and share >= (0.6 if self._misses_name else 0.25))
+        )
         return score, bool(score) and fits
 
     def _share(self, one: _Asked, name: list[str]) -> float:
         """How much of what the name says the term asks for."""
-        weights = {word: self._rarity(len(self._index.names.of(word)) + len(self._index.texts.of(word)) // 4) for word in name}
+        weights = {
+            word: self._rarity(len(self._index.names.of(word)) + len(self._index.texts.of(word)) // 4) for word in name
+        }
         whole = sum(weights.values()) or 1.0
         return sum(weight for word, weight in weights.items() if one.words.get(word, 0.0) >= 0.6) / whole
 
@@ -281,12 +298,16 @@ class _Search:
         return self._lines[order]
 
 
-def _line_at(blocks: list, order: int):  # type: ignore[type-arg, no-untyped-def]
+def _line_at(blocks: list[Block[L]], order: int) -> L | None:
     if order // SPAN >= len(blocks):
         return None
     lines = blocks[order // SPAN].lines
-    at = bisect_left(lines, order, key=lambda line: line.order)
+    at = bisect_left(lines, order, key=_order)
     return lines[at] if at < len(lines) and lines[at].order == order else None
+
+
+def _order(line: EntityLine | RelationLine) -> int:
+    return line.order
 
 
 def _has(places: array[int], order: int) -> bool:
@@ -353,6 +374,8 @@ def _likeness_at(one: str, other: str, length: int) -> float:
         return 1.0
     if not rest and (more in known or (length >= 4 and more)):
         return 0.9 - 0.02 * min(len(more), 5) if more in known else 0.75 if len(more) < 8 else 0.65
+    if rest in known and length >= 6 and len(more) >= 4 and more not in known:
+        return 0.6  # the first part of a compound
     if rest in known and (not more or more in known):
         short = 0.12 if length == 3 and one[0] < "\u0590" else 0.0
         return max(0.5, 0.9 - 0.03 * (len(rest) + len(more)) - short)
@@ -368,15 +391,19 @@ def _likeness(one: str, other: str) -> float:
         if a != b:
             break
         length += 1
-    return max((_likeness_at(one, other, at) for at in range(min(length, 3), length + 1)), default=0.0) if length >= 2 else 0.0
+    return (
+        max((_likeness_at(one, other, at) for at in range(min(length, 3), length + 1)), default=0.0)
+        if length >= 2
+        else 0.0
+    )
 
 
-def _less_like(vocabulary: Vocabulary, term: Term) -> dict[str, float]:
+def _less_like(vocabulary: Vocabulary, term: Term, has_kin: bool) -> dict[str, float]:
     """Words that differ by one letter, else those that hold the term, else parts that it is put together of."""
     word = term.forms[0]
-    if len(word) < 4 or term.run or term.exact or not word.isalpha():
+    if len(word) < 4 or term.run or term.exact or any(letter.isdigit() for letter in word):
         return {}
-    found = _misspelt(vocabulary, word)
+    found = {} if has_kin else _misspelt(vocabulary, word)
     if not found:
         for stem in _stems(word):
             for other in vocabulary.holding(stem, at_end=False):
@@ -384,14 +411,15 @@ def _less_like(vocabulary: Vocabulary, term: Term) -> dict[str, float]:
                     found.setdefault(other, 0.5 if other.endswith(stem) else 0.45)
             if found:
                 break
-    if not found and len(word) >= 8:
+    if not found and not has_kin and len(word) >= 8:
         found = _parts(vocabulary, word)
     return found
 
 
 def _stems(word: str) -> list[str]:
     """The word, and what it is without an ending, where that is long enough to tell."""
-    return [word, *(word[:at] for at in range(len(word) - 1, 5, -1) if word[at:] in endings())]
+    least = 4 if "\u1100" <= word[0] <= "\u11ff" else 5  # parts of Korean syllables
+    return [word, *(word[:at] for at in range(len(word) - 1, least, -1) if word[at:] in endings())]
 
 
 def _misspelt(vocabulary: Vocabulary, word: str) -> dict[str, float]:
@@ -435,7 +463,11 @@ def _begins_within_one(word: str, other: str) -> bool:
     known = endings()
     for stem in [word, *(word[:at] for at in range(len(word) - 1, 4, -1) if word[at:] in known)]:
         for length in (len(stem), len(stem) - 1, len(stem) + 1):
-            if 5 <= length <= len(other) and (length == len(other) or other[length:] in known) and _within_one(stem, other[:length]):
+            if (
+                5 <= length <= len(other)
+                and (length == len(other) or other[length:] in known)
+                and _within_one(stem, other[:length])
+            ):
                 return True
     return False
 
@@ -457,13 +489,16 @@ def _parts(vocabulary: Vocabulary, word: str) -> dict[str, float]:
     return found
 
 
-def _filter(query: Query):  # type: ignore[no-untyped-def]
+def _filter(query: Query) -> Callable[[str], bool]:
     """Whether a word of the memory can answer one of the query's words at all."""
     forms = [form for term in query.terms for form in term.forms]
     starts = {form[:2] for form in forms} | {form[:1] + form[2:3] for form in forms}
     ends = tuple({form[-2:] for form in forms})
+    stems = {stem for form in forms for stem in _stems(form)}
 
     def wanted(word: str) -> bool:
-        return word[:2] in starts or word.endswith(ends) or any(form in word for form in forms)
+        if word[:2] in starts or word.endswith(ends):
+            return True
+        return any(stem in word for stem in stems) or any(word[:4] in form for form in forms)
 
     return wanted

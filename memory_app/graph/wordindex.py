@@ -1,7 +1,8 @@
-"""The index of the loose search: which entities hold a word, in their name, type or observations, and which relations.
+"""The index of the loose search: which entities hold a word, in their name, type or observations; which relations do.
 
-Kept by blocks: `follow` brings it to another snapshot at the cost of the blocks that are other objects there. Words that
-went stay in the vocabulary without places; the next whole index drops them. One caller at a time, no lock: see `loose`.
+Kept by blocks: `follow` brings it to another snapshot at the cost of the blocks that are other objects there. Words
+that went stay in the vocabulary without places; the next whole index drops them. One caller at a time, no lock: see
+`loose`.
 """
 
 from __future__ import annotations
@@ -9,14 +10,14 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from typing import Final, TypeVar
 
 from memory_app.graph.blocks import SPAN, Block
 from memory_app.graph.graph import Graph
 from memory_app.graph.words import words_of
 from memory_app.jsonl.records import EntityLine, RelationLine
 
-Places = array  # type: ignore[type-arg]
+T = TypeVar("T")
 
 _MOST_RECENT: Final = 1000  # words beside the sorted ones, which are gone through one by one
 _END: Final = "\U0010ffff"
@@ -86,7 +87,11 @@ class Vocabulary:
         found = joined.find(needle)
         while found >= 0:
             end = joined.index("\n", found)
-            yield joined[joined.rindex("\n", 0, found + 1) + 1 if joined[found] == "\n" else joined.rfind("\n", 0, found) + 1 : end]
+            yield joined[
+                joined.rindex("\n", 0, found + 1) + 1
+                if joined[found] == "\n"
+                else joined.rfind("\n", 0, found) + 1 : end
+            ]
             found = joined.find(needle, end)
         if self._recent:
             yield from [word for word in self._recent if (word.endswith(part) if at_end else part in word)]
@@ -173,7 +178,7 @@ _EMPTY_ENTITIES: Final[Block[EntityLine]] = Block(())
 _EMPTY_RELATIONS: Final[Block[RelationLine]] = Block(())
 
 
-def _set(items: list, at: int, item: object) -> None:  # type: ignore[type-arg]
+def _set(items: list[T], at: int, item: T) -> None:
     if at < len(items):
         items[at] = item
     else:

@@ -21,7 +21,9 @@ _ASCII_WORDS: Final = re.compile("[a-z0-9]+")
 _HAN: Final = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff"
 _HIRAGANA: Final = "\u3041-\u3096\u309d\u309e"
 _VOICING: Final = "\u3099\u309a"
-_NO_SPACES: Final = "\u0e01-\u0e3a\u0e40-\u0e4e\u0e80-\u0ece\u1000-\u1049\u1050-\u109f\u1780-\u17d3\ua9e0-\ua9fe\uaa60-\uaa7f"
+_NO_SPACES: Final = (
+    "\u0e01-\u0e3a\u0e40-\u0e4e\u0e80-\u0ece\u1000-\u1049\u1050-\u109f\u1780-\u17d3\ua9e0-\ua9fe\uaa60-\uaa7f"
+)
 _NO_WORD: Final = (
     "\\s\0-/:-@\\[-`{-\xa9\xab-\xb1\xb4\xb6-\xb8\xbb\xbf\xd7\xf7\u02b9-\u02df\u055a-\u055f\u0589\u058a\u05be\u05c0\u05c3\u05f3\u05f4"
     "\u060c\u061b\u061f\u066a-\u066d\u06d4\u0964\u0965\u0970\u0e2f\u0e3f\u0e4f\u0e5a\u0e5b\u0f0b-\u0f12\u104a-\u104f\u10fb"
@@ -35,7 +37,9 @@ _JOINERS: Final = re.compile("[\xad\u200c\u200d\u2060\ufeff]")
 # One letter in two shapes: final letters of Hebrew, Arabic ones that keyboards of other languages write otherwise.
 _SEMITIC: Final = str.maketrans("ךםןףץةىیکہھ", "כמנפצهييكهه")
 _QUOTED: Final = re.compile('["“”„«»「」『』]([^"“”„«»「」『』]+)["“”„«»「」『』]')
-_FILTER: Final = re.compile("\\b(?:entity_?)?(?:type|kind)\\s*[:=]\\s*(?:\"([^\"]+)\"|'([^']+)'|([^\\s\"',;]+))", re.IGNORECASE)
+_FILTER: Final = re.compile(
+    "\\b(?:entity_?)?(?:type|kind)\\s*[:=]\\s*(?:\"([^\"]+)\"|'([^']+)'|([^\\s\"',;]+))", re.IGNORECASE
+)
 _APOSTROPHES: Final = re.compile("['\u2019\u02bc`]")
 
 
@@ -56,7 +60,7 @@ class Query(NamedTuple):
     terms: tuple[Term, ...]
     types: tuple[str, ...]  # folded words, of which the entity's type has to have each
     phrases: tuple[str, ...]  # folded, as they were quoted
-    is_list: bool  # words one after the other, not a sentence
+    is_sentence: bool  # and not words one after the other
 
 
 def words_of(text: str) -> list[str]:
@@ -109,6 +113,7 @@ class _Lists(NamedTuple):
     weak: frozenset[str]
     phrases: re.Pattern[str]
     after_apostrophe: frozenset[str]
+    nouns_have_capitals: frozenset[str]
 
 
 @functools.cache
@@ -122,6 +127,7 @@ def _lists() -> _Lists:
         frozenset(fold(stopwords.WEAK_WORDS).split()),
         re.compile("|".join(map(re.escape, phrases))),
         frozenset(stopwords.AFTER_APOSTROPHE.split()),
+        frozenset(stopwords.NOUNS_HAVE_CAPITALS.split()),
     )
 
 
@@ -140,11 +146,11 @@ def read_query(query: str) -> Query:
     lists = _lists()
     terms: dict[tuple[str, ...], Term] = {}
     leftover: dict[tuple[str, ...], Term] = {}
-    is_list = not re.search("[?？؟;]", rest)
+    is_sentence = re.search("[?\uff1f\u061f;]", rest) is not None
     for at, (word, run, capital) in enumerate(_query_words(rest, lists)):
         forms = (word,) if run else tuple(_forms(word)) if "\u0590" <= word[0] <= "\u06ff" else (word,)
         if forms[0] in lists.stop or word in lists.stop:
-            is_list = False
+            is_sentence = True
             leftover.setdefault(forms, Term(forms, 0.3, exact=True))
             continue
         if not run and len(word) == 1 and not word.isdigit():
@@ -165,15 +171,15 @@ def read_query(query: str) -> Query:
     if not chosen and not types:
         chosen = list(leftover.values())[:_MOST_TERMS]
     typed = tuple(word for text in types for word in words_of(text))
-    return Query(tuple(chosen), typed, tuple(filter(None, phrases)), is_list and len(chosen) > 2)
+    return Query(tuple(chosen), typed, tuple(filter(None, phrases)), is_sentence)
 
 
 def _query_words(query: str, lists: _Lists) -> Iterator[tuple[str, int, bool]]:
     """Each word or piece, the number of the run that it is a piece of (0: a word), and whether it has a capital."""
     capitals = {fold(word) for word in re.findall(r"[^\W\d_]+", _CAMEL.sub(" ", query)) if word[:1].isupper()}
-    if query.isupper():
-        capitals = set()
     folded = _JOINERS.sub("", fold(_CAMEL.sub(" ", query)))
+    if query.isupper() or not lists.nouns_have_capitals.isdisjoint(folded.split()):
+        capitals = set()
     parts = _APOSTROPHES.split(folded)
     kept = [parts[0]]
     for part in parts[1:]:
@@ -202,6 +208,6 @@ def _weight(gram: str) -> float:
     """What a piece counts, beside a word of two Chinese or four Thai characters."""
     if _is_hiragana(gram):
         return 0.4
-    if "\u0e00" <= gram[0] <= "\u17ff" or gram[0] >= "\ua9e0" and gram[0] <= "\uaa7f":
+    if "\u0e00" <= gram[0] <= "\u17ff" or (gram[0] >= "\ua9e0" and gram[0] <= "\uaa7f"):
         return 0.5
     return 0.8 if len(gram) > 1 else 0.6
