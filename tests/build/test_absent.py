@@ -69,7 +69,9 @@ def test_it_can_be_imported_and_raises_when_it_is_used() -> None:
         ]
 
 
-@pytest.mark.parametrize("wanted", ["from cryptography import x509", "import cryptography.fernet", "from opentelemetry import metrics"])
+@pytest.mark.parametrize(
+    "wanted", ["from cryptography import x509", "import cryptography.fernet", "from opentelemetry import metrics"]
+)
 def test_whatever_else_the_sdk_comes_to_need_fails_at_the_import(wanted: str) -> None:
     command = [sys.executable, "-c", wanted]
     done = subprocess.run(command, capture_output=True, text=True, cwd=inputs.ROOT / "build" / "absent", check=False)
