@@ -8,6 +8,9 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from memory_app.disk import calls
+from tests.gating import GatedOs
+
 # The same examples in each run, and no file left behind; `HYPOTHESIS_PROFILE=new` looks for new ones.
 hypothesis.settings.register_profile("new", deadline=None, database=None)
 hypothesis.settings.register_profile("same", derandomize=True, deadline=None, database=None)
@@ -23,3 +26,17 @@ def archive() -> Path:
     if not path.is_file():
         pytest.fail(f"no archive at {path}: run `make pyz-host`, or set MEMORY_SERVER_PYZ", pytrace=False)
     return path
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Path:
+    """Where the memory is to be; no file yet."""
+    return tmp_path / "memory.jsonl"
+
+
+@pytest.fixture
+def gated(monkeypatch: pytest.MonkeyPatch) -> GatedOs:
+    """Every call of the program that changes the disk goes through it."""
+    gated = GatedOs()
+    monkeypatch.setattr(calls, "os", gated)
+    return gated

@@ -55,7 +55,7 @@ _BLOCK: Final = 1 << 20
 
 
 class Signature(NamedTuple):
-    """What tells one state of one file from any other, as long as the file is held open."""
+    """What tells one state of one file from any other, as far as the file system's clock has moved between them."""
 
     device: int
     inode: int
@@ -81,6 +81,10 @@ def signature(fd: int) -> Signature:
 def signature_at(path: str) -> Signature:
     """The signature of the file that the path leads to, links followed."""
     return signature_of(os.stat(path))
+
+
+def status(fd: int) -> os.stat_result:
+    return os.fstat(fd)
 
 
 def lstat(path: str) -> os.stat_result:
@@ -118,6 +122,12 @@ def read_all(fd: int) -> bytes:
         blocks.append(block)
         size = max(size - len(block), 0)
     return blocks[0] if len(blocks) == 1 else b"".join(blocks)
+
+
+def read_again(fd: int) -> bytes:
+    """Everything in the file, wherever the descriptor's position is."""
+    os.lseek(fd, 0, os.SEEK_SET)
+    return read_all(fd)
 
 
 def read_start(fd: int, size: int) -> bytes:
@@ -209,6 +219,12 @@ def remove_if_possible(path: str) -> bool:
 def touch(fd: int) -> None:
     """Set the file's times to now, wherever its name is by now. Not on Windows."""
     os.utime(fd)
+
+
+def set_back(fd: int, seconds: int) -> None:
+    """Have the file's content look so much older than it is. Not on Windows."""
+    status = os.fstat(fd)
+    os.utime(fd, ns=(status.st_atime_ns, status.st_mtime_ns - seconds * 1_000_000_000))
 
 
 def touch_at(path: str) -> None:

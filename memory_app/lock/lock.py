@@ -103,7 +103,7 @@ class Lock:
         then, as on any other error, nothing of ours is left on the disk that can be removed.
         """
         self.release()  # what a caller lost or a fork's parent holds
-        self._give_way()
+        self._yield_to_waiters()
         try:
             self._held.append(self._wait_for(self._path, deadline, abandoned))
             self._follow(deadline, abandoned)
@@ -122,15 +122,15 @@ class Lock:
         """Give the lock back; a file that has become another's is left alone. Raises no OSError."""
         try:
             while self._held:
-                self._give_back(self._held.pop())
+                self._release_one(self._held.pop())
                 self._released = time.monotonic()
         finally:
             if self._held:  # one that could not be given back does not keep the other
                 self.release()
         if self._unfinished:
-            self._unfinished = [held for held in self._unfinished if not held.take_back()]
+            self._unfinished = [held for held in self._unfinished if not held.remove_unfinished()]
 
-    def _give_way(self) -> None:
+    def _yield_to_waiters(self) -> None:
         """Leave the lock alone for a moment if this writer took it again and again, or the waiters would starve."""
         now = time.monotonic()
         if now - self._released > _GAP:
@@ -149,7 +149,7 @@ class Lock:
             target = self._real_path()
             if target == self.target:
                 return
-            self._give_back(self._held.pop())
+            self._release_one(self._held.pop())
             self.target = target
 
     def _real_path(self) -> str:
@@ -198,15 +198,15 @@ class Lock:
             self._unfinished.append(held)
             raise
 
-    def _give_back(self, held: Held) -> None:
+    def _release_one(self, held: Held) -> None:
         try:
-            held.drop()
+            held.release()
         finally:
             HEARTBEAT.discard(held)
 
     def _break_if_stale(self, path: str) -> bool:
         """Steps a to f; True if the lock is worth trying for at once."""
-        seen = lockfile.look(path)
+        seen = lockfile.inspect(path)
         if seen is None:
             return True
         if seen.kind or not self._is_stale(path, seen):
@@ -224,17 +224,17 @@ class Lock:
             self._clear_guard(guard.path)
             return False
         try:
-            again = lockfile.look(path)
-            return again == judged and self._is_stale(path, judged) and lockfile.take_aside(path, judged)
+            again = lockfile.inspect(path)
+            return again == judged and self._is_stale(path, judged) and lockfile.remove_stale(path, judged)
         finally:
-            guard.drop()
+            guard.release()
 
     def _clear_guard(self, path: str) -> None:
-        seen = lockfile.look(path)
+        seen = lockfile.inspect(path)
         if seen is not None and seen.kind:
             self._obstacle = f" It is abandoned but cannot be removed, because {path} is {seen.kind}: remove that."
         elif seen is not None and self._is_unrefreshed(path, seen):
-            lockfile.take_aside(path, seen)
+            lockfile.remove_stale(path, seen)
 
     def _is_stale(self, path: str, seen: Sighting) -> bool:
         record = seen.record
@@ -254,7 +254,7 @@ class Lock:
 
     def _timeout_text(self, memory: str, path: str, waited: float) -> str:
         begin = f"Could not lock {memory} within {waited:.0f} s, so nothing was stored: {path} "
-        seen = lockfile.look(path)
+        seen = lockfile.inspect(path)
         if seen is None:
             return f"{begin}was taken by other writers again and again. Try again."
         if seen.kind:

@@ -1,9 +1,9 @@
-"""One lock file: how it is made, refreshed, looked at, taken away from a dead holder, removed.
+"""One lock file: created, refreshed, inspected, taken away from a dead holder, removed.
 
-What stands in it is `lockrecord`'s business, when to do what is `lock`'s: this module knows no clock and never waits.
+Its content is a `record`; when to do what is decided in `lock`. This module reads no clock and never waits.
 
-Rules: a file that is not ours is never written, touched or removed, only ever renamed by `take_aside`, which puts back
-what it did not expect. Links are not followed, and what is not a regular file is never opened, let alone removed.
+Rules: a file that is not ours is never written, touched or removed. It is only ever renamed, by `remove_stale`, which
+puts back what it did not expect. Links are not followed, and only regular files are opened or removed.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Held:
             calls.write_all(fd, [self._data])
         except BaseException:
             self._unfinished = fd
-            self.take_back(just_made=True)
+            self.remove_unfinished(just_made=True)
             raise
         if calls.WINDOWS:
             calls.close(fd)
@@ -82,7 +82,7 @@ class Held:
             self._fd = fd
         return True
 
-    def take_back(self, *, just_made: bool = False) -> bool:
+    def remove_unfinished(self, *, just_made: bool = False) -> bool:
         """Remove the file whose making failed; False if it may still be there: that is to be tried again.
 
         Everybody would wait 30 s for such a file, since it looks like one that is being made. Until it is gone it stays
@@ -124,7 +124,7 @@ class Held:
             elif calls.WINDOWS and self._file is not None and self.is_ours():
                 calls.touch_at(self.path)
 
-    def drop(self) -> None:
+    def release(self) -> None:
         """Remove the file if it is still ours. Raises no OSError: what stays is cleared by the next taker."""
         if self._process != os.getpid():  # in a fork's child the lock is the parent's, and the descriptor is a copy
             fd, self._fd, self._file = self._fd, None, None
@@ -154,7 +154,7 @@ class Held:
             calls.remove(self.path)
 
     def _is_at_path(self, file: tuple[int, int]) -> bool:
-        seen = look(self.path)
+        seen = inspect(self.path)
         if seen is None or (seen.device, seen.inode) != file:
             return False
         return seen.data == self._data or (seen.data is None and self._fd is not None)
@@ -169,7 +169,7 @@ def exists(path: str) -> bool:
     return _file_at(path) is not None
 
 
-def look(path: str) -> Sighting | None:
+def inspect(path: str) -> Sighting | None:
     """What stands at the path, None if nothing does. Never follows a link, never waits, raises no OSError."""
     try:
         status = calls.lstat(path)
@@ -194,7 +194,7 @@ def look(path: str) -> Sighting | None:
     return Sighting(kind, seen.device, seen.inode, seen.mtime_ns, data)
 
 
-def take_aside(path: str, judged: Sighting) -> bool:
+def remove_stale(path: str, judged: Sighting) -> bool:
     """Remove the regular file that was judged, and nothing else; True if the path is free of it.
 
     1. Rename it to a name that nobody can guess or wait for. A crash here leaves a file of the temporary pattern,
@@ -210,22 +210,22 @@ def take_aside(path: str, judged: Sighting) -> bool:
     except FileNotFoundError:
         return False
     try:
-        expected = look(aside) == judged
+        expected = inspect(aside) == judged
     except BaseException:
-        _put_back(aside, path)
+        _restore(aside, path)
         raise
     if expected:
         calls.remove_if_possible(aside)
     else:
-        _put_back(aside, path)
+        _restore(aside, path)
     return expected
 
 
-def _put_back(aside: str, path: str) -> None:
+def _restore(aside: str, path: str) -> None:
     try:
         calls.link(aside, path)
     except OSError:
-        seen = look(aside)
+        seen = inspect(aside)
         if seen is not None and seen.kind:
             if seen.kind == _FOLDER:  # it has no links, but its rename does not overwrite a file either
                 with contextlib.suppress(OSError):

@@ -2,18 +2,24 @@
 
 A save happens under the lock and is these steps; what a crash right after each leaves stands behind it:
 
-1. a file of another shape is copied to `<name>.<UTC time>.bak` and synced     the old file, a backup
-2. `<name>.<32 hex>.tmp` is created beside the real file, written and synced   the old file, a temporary file
-3. last check: the lock is still ours, the target still the file we loaded     the same
-4. `os.replace`                                                                 the new file, perhaps not yet its name
-5. the folder is synced                                                        the new file
+1. a file of another shape is copied to `<name>.<UTC time>.bak` and synced      the old file, a backup
+2. `<name>.<32 hex>.tmp` is created beside the real file, written and synced    the old file, a temporary file
+3. the old file, only if another program may still be writing it (`inplace`):
+   a. the save is given up until that file is at rest                           the old file
+   b. lines that it has lost since they were loaded go to a backup, synced      the old file, a backup
+   c. its inode gets a second name (`replaced`)                                 the old file with two names
+4. last check: the lock is still ours, the target still the file we loaded      the same
+5. `os.replace`                                                                 the new file, perhaps not yet its name
+6. the folder is synced                                                         the new file
 
-A failure before step 4 leaves the old file and removes what it made; what cannot be removed then is removed by the
-next save, or by any save once it is ten minutes old. A failure in step 5 is told as such: the change is stored, but
+A failure before step 5 leaves the old file and removes what it made; what cannot be removed then is removed by the
+next save, or by any save once it is ten minutes old. A failure in step 6 is told as such: the change is stored, but
 might not survive a power cut.
 
-"The file we loaded" is a matter of its signature while it is held open: an inode number returns only after that. On
-Windows, where an open file could not be replaced, the signature alone serves.
+"The file we loaded" is a matter of its signature, once the clock of the file system has moved on from its stamps. Until
+then its bytes are compared too, right before the last check. So no descriptor is held between calls: a file system can
+be unmounted, and a replaced file is gone. Where the clock is so coarse that it shows, our own files get a content time
+two seconds back, so that a change of theirs in the same tick is seen without reading them again.
 """
 
 from __future__ import annotations
@@ -32,11 +38,16 @@ from memory_app.disk.folders import make_folders
 from memory_app.errors import StoreError
 from memory_app.graph.graph import Graph
 from memory_app.graph.reload import reload
-from memory_app.jsonl.document import Contents, NotAMemory, read
+from memory_app.jsonl.document import NotAMemory, read
+from memory_app.storage import inplace
+from memory_app.storage.inplace import Origin, Reading, Rest
+from memory_app.storage.replaced import Kept, Replaced
 from memory_app.storage.temporaries import SideFiles
 
 # Bytes of a memory file: a graph needs several times as much, and the largest that make sense are hundredths of this.
 LARGEST_FILE: Final = 2 << 30
+# Bytes of a replaced file from which on its blocks are freed after the answer, by closing it: 60 MB take 20 ms.
+_SLOW_TO_FREE: Final = 1 << 20
 
 _NO_RIGHT: Final = (
     "Give this user the right to read it and to write to its folder, or choose another with MEMORY_FILE_PATH."
@@ -54,29 +65,44 @@ _NEXT_STEP: Final = {
 }
 
 
+class Lost(NamedTuple):
+    """What was loaded before another program cut the file or made it shorter in place, and the size of that file."""
+
+    graph: Graph
+    size: int
+
+
 class Snapshot(NamedTuple):
-    """A state of the file. `signature` and `held` are None where there is no file; `original`, only for a file of
-    another shape, are the bytes that have to be backed up before the first write."""
+    """A state of the file. `signature` and `reading` are None where there is no file; `original`, only for a file of
+    another shape, are the bytes that have to be backed up before the first write; `replaced` is a descriptor of the
+    file before a save, to be closed when there is time."""
 
     graph: Graph
     signature: Signature | None
-    held: int | None = None
+    reading: Reading | None = None
     original: bytes | None = None
     notices: tuple[str, ...] = ()
-
-    def release(self) -> None:
-        """Let go of the file. Its signature means nothing any more."""
-        if self.held is not None:
-            calls.close_if_possible(self.held)
+    lost: Lost | None = None
+    replaced: int | None = None
 
 
 class MemoryFile:
-    """The file at a path as configured, which may be a symbolic link. One thread at a time."""
+    """The file at a path as configured, which may be a symbolic link. One thread at a time.
 
-    def __init__(self, path: str, now: Callable[[], float] = time.time) -> None:
+    `report` gets what was kept of files that other programs write in place, possibly in another thread.
+    """
+
+    def __init__(
+        self, path: str, now: Callable[[], float] = time.time, report: Callable[[str], None] = lambda _: None
+    ) -> None:
         self.path = path
+        self._report = report
         self._now = now
         self._beside = SideFiles(path, now)
+        self._replaced = Replaced(now)
+        self._rest = Rest()
+        self._device: int | None = None  # that of the folder in which a memory was found
+        self._has_coarse_clock = False
         self._saved_in = ""  # the folder of the last save
 
     def signature(self) -> Signature | None:
@@ -88,11 +114,26 @@ class MemoryFile:
         except OSError as error:
             raise self._failure("could not be read; nothing was changed", error) from error
 
+    def is_current(self, snapshot: Snapshot) -> bool:
+        """Whether the file is still the one of the snapshot. Costs one stat.
+
+        Of a file with stamps of the present tick this is sure only after it was read once more, two seconds later.
+        """
+        reading = snapshot.reading
+        if reading is not None and not reading.is_settled and time.monotonic() - reading.read_at >= inplace.COARSEST:
+            return False
+        return self.signature() == snapshot.signature
+
     def read(self, before: Snapshot | None) -> Snapshot:
         """The file as it is now; lines that `before` holds are not parsed again. StoreError if it is no memory."""
         try:
             data, signature, fd = whole.open_whole(self.path, check=self._expect_readable)
+            try:
+                links = calls.status(fd).st_nlink
+            finally:
+                calls.close_if_possible(fd)
         except (FileNotFoundError, NotADirectoryError):
+            self._expect_folder()
             return Snapshot(Graph.empty() if before is None or before.signature else before.graph, None)
         except whole.KeepsChanging as error:
             raise StoreError(
@@ -101,58 +142,59 @@ class MemoryFile:
             ) from error
         except OSError as error:
             raise self._failure("could not be read; nothing was changed", error) from error
-        keep = False
-        try:
-            snapshot = self._parsed(data, signature, before)
-            if not calls.WINDOWS:
-                snapshot, keep = snapshot._replace(held=fd), True
-            return snapshot
-        finally:
-            if not keep:
-                calls.close_if_possible(fd)
+        snapshot = self._parsed(data, signature, before)
+        self._device = self._device_of_folder()
+        return self._with_reading(snapshot, signature, links, data, before)
 
     def save(self, old: Snapshot, graph: Graph, lock_held: Callable[[], bool]) -> Snapshot | None:
-        """Replace the file of `old` by one that holds `graph`, the caller having the lock. None if the lock was lost or
-        the file is not the one that was loaded: then nothing has changed. StoreError with nothing changed otherwise.
+        """Replace the file of `old` by one that holds `graph`, the caller having the lock. None if the lock was lost,
+        the file is not the one that was loaded, or it has to come to `rest` first: then nothing has changed, and the
+        file has to be read again. StoreError with nothing changed otherwise.
 
         The new file's name is not durable before `make_durable`.
         """
         target = os.path.realpath(self.path)
         self._beside.sweep(target)
+        self._replaced.sweep()
         wanted = self._permission(target)
         if old.original is not None:
-            try:
-                copies.back_up(
-                    copies.backups_of(target),
-                    old.original,
-                    wanted,
-                    self._now,
-                    once=True,
-                    discard=lambda path: self._beside.discard(-1, path),
-                )
-            except OSError as error:
-                raise self._failure("could not be backed up; nothing was changed", error) from error
+            self._back_up(target, old.original, wanted)
         temporary = whole.temporary(target)
-        fd = -1
+        fd = held = -1
+        kept: Kept | None = None
         try:
             fd = whole.write_temporary(temporary, graph.chunks(), wanted)
+            if self._has_coarse_clock:  # a power cut may undo this: whoever starts then reads the file anyway
+                calls.set_back(fd, int(inplace.COARSEST))
             written = calls.signature(fd)
             if calls.WINDOWS:
                 closing, fd = fd, -1
                 calls.close(closing)
+            may_replace, kept = self._judge(target, old, wanted, inplace.present_of(written))
+            if may_replace and not calls.WINDOWS and old.signature and old.signature.size >= _SLOW_TO_FREE:
+                held = _opened(target)
+            expected = old.signature if kept is None else kept.signature
             # The look at the file is the last of them: only the rename comes between it and the next writer.
-            if os.path.realpath(self.path) != target or not lock_held() or self.signature() != old.signature:
-                self._beside.discard(fd, temporary)
+            if (
+                not may_replace
+                or os.path.realpath(self.path) != target
+                or not lock_held()
+                or self.signature() != expected
+            ):
+                self._give_up(fd, temporary, held, target, kept)
                 return None
             self._saved_in = os.path.dirname(target)
             self._replace(temporary, target, written)
         except BaseException as error:
             with contextlib.suppress(BaseException):  # this error is the one to be told
-                self._beside.discard(fd, temporary)
+                self._give_up(fd, temporary, held, target, kept)
             if isinstance(error, OSError):
                 raise self._failure("could not be saved; nothing was changed", error) from error
             raise
-        return Snapshot(graph, self._own_signature(fd, written), fd if fd >= 0 else None)
+        own = self._own_signature(fd, written)
+        with contextlib.suppress(BaseException):  # the file is replaced: nothing may make that look otherwise
+            self._saved(fd, own, target, wanted, kept)
+        return Snapshot(graph, own, inplace.reading_of_our_own(own), replaced=held if held >= 0 else None)
 
     def make_durable(self) -> None:
         """Have the last save's name on the medium. StoreError that says the change is stored all the same."""
@@ -164,6 +206,24 @@ class MemoryFile:
                 "it might not survive a power cut. Check that disk.",
                 stored=True,
             ) from error
+        if self._device is None:
+            self._device = self._device_of_folder()
+
+    def rest(self) -> None:
+        """Wait, bounded, until the file is at rest for which the last save was given up; at once if that was not why.
+
+        Readers need not wait for this.
+        """
+        self._rest.wait(self.signature)
+
+    def rest_if_cut(self, snapshot: Snapshot) -> None:
+        """Wait, bounded, if another program has made the file shorter: most often it is about to write it."""
+        reading = snapshot.reading
+        if snapshot.lost is not None and reading is not None and snapshot.signature is not None:
+            needed = inplace.stillness_missing(snapshot.signature, reading, 0.0)
+            if needed and self._rest.ask(needed):
+                self.rest()
+                self._rest.end()
 
     def make_folder(self) -> None:
         """Make the missing folders of the file, and of the real one if it is a link."""
@@ -173,15 +233,113 @@ class MemoryFile:
             except OSError as error:
                 raise self._failure("could not be saved; nothing was changed: no folder was made", error) from error
 
+    def close(self) -> None:
+        """Look at replaced files for the last time."""
+        self._replaced.close()
+
     def _expect_readable(self, signature: Signature) -> None:
         if signature.size > LARGEST_FILE:
             raise StoreError(
                 f"{self.path} is larger than {LARGEST_FILE >> 30} GiB; nothing was changed. Choose another memory file."
             )
+        self._rest.since(signature)  # before it is read, which takes its time
+
+    def _with_reading(
+        self, snapshot: Snapshot, signature: Signature, links: int, data: bytes, before: Snapshot | None
+    ) -> Snapshot:
+        last = None
+        if before is not None and before.signature is not None and before.reading is not None:
+            last = before.signature, before.reading
+        reading = inplace.reading_of(signature, links, data, self._rest.since(signature), last)
+        if last is not None and last[0] == signature and before is not None and before.graph is not snapshot.graph:
+            reading = reading._replace(origin=Origin.IN_PLACE)  # a change that no stamp shows
+        lost = None
+        if reading.origin is Origin.IN_PLACE and before is not None and before.signature is not None:
+            lost = before.lost or Lost(before.graph, before.signature.size)
+            if signature.size >= lost.size and not reading.is_cut:
+                lost = None
+        return snapshot._replace(reading=reading, lost=lost)
+
+    def _judge(
+        self, target: str, old: Snapshot, wanted: os.stat_result | None, present: float
+    ) -> tuple[bool, Kept | None]:
+        """Whether the old file may be replaced, and what is kept of it for that. `present` is the time there."""
+        if old.signature is None or old.reading is None:
+            return True, None
+        if not inplace.is_settled(old.signature, old.reading, present):
+            again = self.read(old)
+            if again.signature != old.signature or again.graph is not old.graph:
+                return False, None
+        if not inplace.may_be_unfinished(old.signature, old.reading, present):
+            return True, None
+        needed = inplace.stillness_missing(old.signature, old.reading, present)
+        if needed and self._rest.ask(needed):
+            return False, None
+        if old.lost is not None:
+            self._back_up(target, b"".join(old.lost.graph.chunks()), wanted)
+            self._report("another program cut it or made it shorter in place; what it held before is kept in a backup")
+        kept = self._replaced.keep(target, old.signature)
+        return kept is not None, kept
+
+    def _give_up(self, fd: int, temporary: str, held: int, target: str, kept: Kept | None) -> None:
+        if held >= 0:
+            calls.close_if_possible(held)
+        try:
+            self._beside.discard(fd, temporary)
+        finally:
+            if kept is not None:
+                self._replaced.undo(target, kept)
+
+    def _saved(self, fd: int, own: Signature, target: str, wanted: os.stat_result | None, kept: Kept | None) -> None:
+        """What is left to do when the new file is there."""
+        self._rest.end()
+        self._has_coarse_clock = self._has_coarse_clock or inplace.shows_a_coarse_clock(own)
+        if fd >= 0:
+            calls.close_if_possible(fd)
+        if kept is None:
+            return
+
+        def copy(data: bytes) -> None:
+            self._back_up(target, data, wanted)
+            self._report("what another program wrote while a change was stored is kept in a backup")
+
+        self._replaced.done(target, kept, copy)
+        if kept.name:
+            self._report(
+                "another program may have been writing it when a change was stored; "
+                f"what it wrote after that is kept ({os.path.basename(kept.name)})"
+            )
+
+    def _back_up(self, target: str, data: bytes, wanted: os.stat_result | None) -> None:
+        try:
+            copies.back_up(
+                copies.backups_of(target),
+                data,
+                wanted,
+                self._now,
+                once=True,
+                discard=lambda path: self._beside.discard(-1, path),
+            )
+        except OSError as error:
+            raise self._failure("could not be backed up; nothing was changed", error) from error
+
+    def _device_of_folder(self) -> int | None:
+        try:
+            return calls.signature_at(os.path.dirname(os.path.realpath(self.path)) or ".").device
+        except OSError:
+            return None
+
+    def _expect_folder(self) -> None:
+        """StoreError if the folder has gone in which the memory was: an empty one must not take its place."""
+        if self._device is not None and self._device_of_folder() != self._device:
+            raise StoreError(
+                f"{self.path} was in a folder that is not there any more: it was moved, removed or unmounted. Nothing "
+                "was changed. Bring the folder back, or start the server again to begin a new memory."
+            )
 
     def _parsed(self, data: bytes, signature: Signature, before: Snapshot | None) -> Snapshot:
         if before is not None and before.original == data:
-            return before._replace(signature=signature, held=None)
+            return before._replace(signature=signature, replaced=None)
         try:
             if before is not None and before.original is None:
                 graph, contents = reload(before.graph, data)
@@ -194,7 +352,7 @@ class MemoryFile:
                 "Choose another file with MEMORY_FILE_PATH, or move this one away."
             ) from error
         foreign = contents is not None and contents.foreign
-        return Snapshot(graph, signature, None, data if foreign else None, _notices(contents))
+        return Snapshot(graph, signature, None, data if foreign else None, contents.notices if contents else ())
 
     def _permission(self, target: str) -> os.stat_result | None:
         """The status of the file that is to be replaced, None for none; refused where it may not be written."""
@@ -214,7 +372,7 @@ class MemoryFile:
             )
         return status
 
-    def _own_signature(self, fd: int, written: Signature) -> Signature | None:
+    def _own_signature(self, fd: int, written: Signature) -> Signature:
         """The new file's signature: the rename changed its ctime and nothing else, or the file is not as we wrote it.
 
         Where that cannot be told the result equals no file's, so that the next look reads it.
@@ -222,8 +380,8 @@ class MemoryFile:
         try:
             now = calls.signature(fd) if fd >= 0 else calls.signature_at(self.path)
         except BaseException:  # noqa: BLE001 (the file is replaced by now: nothing may make that look otherwise)
-            return written._replace(size=-1)
-        return now if now[:4] == written[:4] else written._replace(size=-1)
+            return written._replace(mtime_ns=-1)
+        return now if now[:4] == written[:4] else written._replace(mtime_ns=-1)
 
     def _replace(self, temporary: str, target: str, written: Signature) -> None:
         """Rename; an error after which the target is our file all the same (network file systems) is none."""
@@ -250,5 +408,8 @@ class MemoryFile:
         return StoreError(f"{self.path} {what}: {reason}. {step}")
 
 
-def _notices(contents: Contents | None) -> tuple[str, ...]:
-    return () if contents is None else contents.notices
+def _opened(path: str) -> int:
+    try:
+        return calls.open_regular(path)
+    except OSError:
+        return -1

@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Final, TypeVar
 
+from memory_app.disk.calls import close_if_possible
 from memory_app.errors import MemoryServerError, StoreError
 from memory_app.graph.graph import Graph
 from memory_app.lock.lock import WAIT, Lock, LockAbandoned
@@ -50,13 +51,13 @@ class Store:
         self._report = report
         self._reported: set[str] = set()
         self._lock_wait = lock_wait
-        self._file = MemoryFile(path)
+        self._file = MemoryFile(path, report=self._tell)
         self._lock = Lock(path)
         self._snapshot: Snapshot | None = None
         self._written: Graph | None = None  # what the running transaction has stored by now
         self._loading = threading.Lock()  # held while the snapshot is being replaced
         self._frozen = 0  # lines of the graph that the cyclic collector was told to leave alone
-        self._outdated: list[Snapshot] = []  # files to let go of: the last one who closes a file waits for the disk
+        self._replaced: list[int] = []  # files to let go of: the last one who closes a file waits for the disk
         self._calls: list[Call] = []
         self._arrived = threading.Condition()
         self._writer: threading.Thread | None = None
@@ -66,16 +67,13 @@ class Store:
         """The current graph if the file is still the one that was loaded. Costs one stat."""
         snapshot = self._snapshot
         try:
-            return snapshot.graph if snapshot is not None and self._file.signature() == snapshot.signature else None
+            return snapshot.graph if snapshot is not None and self._file.is_current(snapshot) else None
         except StoreError:
             return None
 
     def graph(self) -> Graph:
         """The current graph, loaded if the file has changed, which takes its time. StoreError if it cannot be had."""
-        try:
-            return self._current().graph
-        finally:
-            self._let_go()
+        return self._current().graph
 
     def check(self) -> int:
         """Look at the file, load it if it has changed, and say how often other processes have changed the graph."""
@@ -114,15 +112,15 @@ class Store:
         if self._writer is not None:
             self._writer.join(most)
         with self._loading:
-            if self._snapshot is not None:
-                self._outdated.append(self._snapshot)
-                self._snapshot = None
+            self._snapshot = None
         self._let_go()
+        self._file.close()
 
-    def _current(self) -> Snapshot:
+    def _current(self, *, afresh: bool = False) -> Snapshot:
+        """The snapshot, of a file that has changed or, with `afresh`, of any read again."""
         with self._loading:
             before = self._snapshot
-            if before is not None and self._file.signature() == before.signature:
+            if before is not None and not afresh and self._file.is_current(before):
                 return before
             collecting = gc.isenabled()
             gc.disable()  # all that is being built is alive: passes over it find nothing and cost as much as parsing
@@ -139,13 +137,16 @@ class Store:
             self._snapshot = snapshot
             if before is not None:
                 self.foreign_changes += snapshot.graph is not before.graph
-                self._outdated.append(before)
         for notice in snapshot.notices:
-            what = _PLACES.sub("", notice)
-            if what not in self._reported:
-                self._reported.add(what)
-                self._report(f"{self.path}: {notice}")
+            self._tell(notice)
         return snapshot
+
+    def _tell(self, notice: str) -> None:
+        """Report what was not reported yet, wherever in the file it is."""
+        what = _PLACES.sub("", notice)
+        if what not in self._reported:
+            self._reported.add(what)
+            self._report(f"{self.path}: {notice}")
 
     def _start_writer(self) -> None:
         """RuntimeError if the system gives this process no further thread; the next change tries again."""
@@ -169,21 +170,21 @@ class Store:
                 self._let_go()
 
     def _let_go(self) -> None:
-        while True:
-            with self._loading:  # another thread may take the last one
-                if not self._outdated:
-                    return
-                outdated = self._outdated.pop()
-            outdated.release()
+        with contextlib.suppress(IndexError):  # another thread may take the last one
+            while True:
+                close_if_possible(self._replaced.pop())
 
     def _turn(self) -> None:
         """One round for all calls that wait: without the lock if nothing is to be written, else one save for all."""
         current = self._current()
+        if current.lost is not None:
+            self._file.rest_if_cut(current)
+            current = self._current()
         graph = current.graph
-        calls = self._live()
-        after = apply(calls, graph)
+        waiting = self._live()
+        after = apply(waiting, graph)
         if after is graph:
-            answer(self._take(calls), 0)
+            answer(self._take(waiting), 0)
             return
         if current.signature is None:
             self._file.make_folder()
@@ -192,7 +193,7 @@ class Store:
         taken = self._take(self._live())
         failure: BaseException | None = None
         try:  # these calls are taken: each has to get an answer, and a true one
-            save = self._transact(taken, graph if taken == calls else None, after) if taken else 0
+            save = self._transact(taken, graph if taken == waiting else None, after) if taken else 0
         except BaseException as error:  # noqa: BLE001 (as said)
             failure = error
         try:
@@ -210,8 +211,9 @@ class Store:
 
         The number of the save, 0 if there was nothing to write. `after` is what the calls made of `graph`, if that.
         """
+        afresh = False
         while True:
-            current = self._current()
+            current = self._current(afresh=afresh)
             if current.graph is not graph:
                 graph = current.graph
                 after = apply(calls, graph)
@@ -222,6 +224,8 @@ class Store:
                 return self.saves
             if time.monotonic() >= max(call.deadline for call in calls):
                 raise StoreError(f"{self.path} kept changing; nothing was changed. Stop the program that writes it.")
+            self._file.rest()
+            afresh = True
             if not self._lock.held():
                 self._lock.release()
                 self._lock.acquire(max(call.deadline for call in calls), self._stopping)
@@ -232,7 +236,8 @@ class Store:
             if saved is None:
                 return False
             self._snapshot, self._written = saved, after
-            self._outdated.append(current)
+            if saved.replaced is not None:
+                self._replaced.append(saved.replaced)
         self.saves += 1
         if self.on_save is not None:
             self.on_save(self.saves)

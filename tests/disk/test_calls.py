@@ -22,13 +22,6 @@ from tests.locks import Clock
 
 
 @pytest.fixture
-def gated(monkeypatch: pytest.MonkeyPatch) -> GatedOs:
-    gated = GatedOs()
-    monkeypatch.setattr(disk, "os", gated)
-    return gated
-
-
-@pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(disk, "time", clock)

@@ -10,16 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from memory_app.disk import calls
 from memory_app.disk.folders import make_folders, remove_folders
 from tests.gating import GatedOs, on
-
-
-@pytest.fixture
-def gated(monkeypatch: pytest.MonkeyPatch) -> GatedOs:
-    gated = GatedOs()
-    monkeypatch.setattr(calls, "os", gated)
-    return gated
 
 
 def names(gated: GatedOs) -> list[str]:

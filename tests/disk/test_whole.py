@@ -10,17 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from memory_app.disk import calls, whole
+from memory_app.disk import whole
 from tests.gating import GatedOs
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="modes and links of POSIX")
-
-
-@pytest.fixture
-def gated(monkeypatch: pytest.MonkeyPatch) -> GatedOs:
-    stand_in = GatedOs()
-    monkeypatch.setattr(calls, "os", stand_in)
-    return stand_in
 
 
 def no_links(gated: GatedOs) -> None:

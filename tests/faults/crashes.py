@@ -26,6 +26,7 @@ from tests.faults.folders import folder
 from tests.faults.power import Cut, Recorder, State, cuts
 from tests.faults.scenes import LINES, NEXT, SCENES, Scene, applied, change
 from tests.faults.seam import through
+from tests.placing import put
 from tests.stress.figures import Figures
 
 _ANSWER: Final = 20.0
@@ -99,11 +100,11 @@ def _write_in_place(inside: Path, recorder: Recorder) -> list[bytes | None]:
 
 
 def _prepare_old_name(inside: Path) -> None:
-    (inside / "memory.json").write_bytes(LINES)
+    put(inside / "memory.json", LINES)
 
 
 def _prepare_lines(inside: Path) -> None:
-    (inside / "memory.jsonl").write_bytes(LINES)
+    put(inside / "memory.jsonl", LINES)
 
 
 _WANTED: Final = ("add_observations", "first-write", "first-write-in-new-folders", "other-shape-with-backup")
@@ -195,10 +196,10 @@ def _wrong_start(session: Session, inside: Path, state: State) -> str:
             if not os.path.islink(there / name):
                 (there / name).unlink(missing_ok=True)
         for path, data in state.items():
-            put = there / os.path.relpath(path, inside)
-            put.parent.mkdir(parents=True, exist_ok=True)
-            put.write_bytes(data)
-            os.utime(put, (long_ago, long_ago))
+            placed = there / os.path.relpath(path, inside)
+            placed.parent.mkdir(parents=True, exist_ok=True)
+            placed.write_bytes(data)
+            os.utime(placed, (long_ago, long_ago))
         path = str(there / ("memory.jsonl" if "link" in session.name else session.target))
         if session.moved_from and os.path.exists(there / session.moved_from) and not os.path.exists(path):
             migration.move_old(choice.Location(path, "", (), str(there / session.moved_from)), document.reads_as_memory)

@@ -4,7 +4,7 @@ For each kind of change, each call, each fault, and each of: once, this kind of 
 on. What has to hold afterwards:
 
 1. the file is byte for byte the old or the new one, and the answer truly says which;
-2. nothing is left that could have been removed, and no descriptor is open but that of the loaded file;
+2. nothing is left that could have been removed, and no descriptor is open;
 3. once the fault ends the next change succeeds within a second and clears what stayed.
 
 An empty folder that was made for the file may stay.
@@ -164,7 +164,7 @@ def trial(scene: Scene, wanted: Outcome, fault: Fault) -> tuple[bool, list[str]]
         left = _left(inside, scene, at_first)
         if left and _could_be_removed(fault, injector):
             wrong.append(f"left behind: {sorted(left)}")
-        if len(descriptors()) - len(open_before) > (1 if _could_be_removed(fault, injector) else 2):  # the loaded file
+        if len(descriptors()) - len(open_before) > (0 if _could_be_removed(fault, injector) else 1):
             wrong.append("a descriptor is left open")
         began = time.monotonic()
         again = _stored(change(store, *NEXT), wrong, inside)

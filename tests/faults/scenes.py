@@ -17,6 +17,7 @@ from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.storage.store import Store
 from memory_app.tools import plans
+from tests.placing import put
 
 LINES: Final = (
     b'{"type":"entity","name":"Ada","entityType":"person","observations":["writes","counts"]}\n'
@@ -58,11 +59,11 @@ NEXT: Final = ("create_entities", {"entities": [{"name": "Next", "entityType": "
 
 
 def _lines(folder: Path) -> None:
-    (folder / NAME).write_bytes(LINES)
+    put(folder / NAME, LINES)
 
 
 def _document(folder: Path) -> None:
-    (folder / NAME).write_bytes(DOCUMENT)
+    put(folder / NAME, DOCUMENT)
 
 
 def _nothing(folder: Path) -> None:
@@ -71,7 +72,7 @@ def _nothing(folder: Path) -> None:
 
 def _link(folder: Path) -> None:
     (folder / "real").mkdir()
-    (folder / "real" / "kept.jsonl").write_bytes(LINES)
+    put(folder / "real" / "kept.jsonl", LINES)
     os.symlink(os.path.join("real", "kept.jsonl"), folder / NAME)
 
 

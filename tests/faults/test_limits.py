@@ -18,6 +18,7 @@ from typing import Any, Final
 import pytest
 
 from tests.faults.scenes import LINES, NAME, NEXT, applied
+from tests.placing import put
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 _PATIENCE: Final = 30.0
@@ -31,6 +32,7 @@ from memory_app.errors import StoreError
 from memory_app.storage.store import Store
 from tests.faults.scenes import LINES, NEXT, change
 from tests.faults.folders import descriptors, files
+from tests.placing import put
 
 def attempt(tool, arguments):
     try:
@@ -63,7 +65,7 @@ def child(code: str, inside: Path, around: tuple[str, ...] = ()) -> Any:
 
 def _memory(folder: Path) -> Path:
     path = folder / NAME
-    path.write_bytes(LINES)
+    put(path, LINES)
     path.chmod(0o600)
     return path
 
@@ -101,7 +103,7 @@ def test_a_full_disk_is_told_and_served_again_once_there_is_room(tmp_path: Path)
     said, left, kept, after = child(
         """
 memory = folder / "memory.jsonl"
-memory.write_bytes(LINES)
+put(memory, LINES)
 said = [attempt("create_entities", long)]
 (folder / "filler").write_bytes(bytes(os.statvfs(folder).f_bavail * os.statvfs(folder).f_bsize))
 said.append(attempt(*NEXT))

@@ -14,6 +14,7 @@ from tests.faults.folders import descriptors, files, folder
 from tests.faults.loop import Fault, Injector
 from tests.faults.scenes import LINES, NAME, change
 from tests.faults.seam import through
+from tests.placing import put
 
 _PATIENCE: Final = 20.0
 _OLD_NAME: Final = "memory.json"
@@ -25,7 +26,7 @@ def _together(fault: Fault | None) -> tuple[Injector, str]:
     injector = Injector(fault)
     with folder() as inside, through(injector):
         memory = inside / NAME
-        memory.write_bytes(LINES)
+        put(memory, LINES)
         store = Store(str(memory), lambda text: None, lock_wait=2)
         names = ["one", "two", "three"]
         entities = [{"entities": [{"name": name, "entityType": "t", "observations": []}]} for name in names]
@@ -58,7 +59,7 @@ def test_each_of_several_calls_gets_its_own_true_answer() -> None:
 def _moved(fault: Fault | None) -> tuple[Injector, str]:
     injector = Injector(fault)
     with folder() as inside, through(injector):
-        (inside / _OLD_NAME).write_bytes(LINES)
+        put(inside / _OLD_NAME, LINES)
         location = choice.Location(str(inside / NAME), "", (), str(inside / _OLD_NAME))
         settled = migration.move_old(location, document.reads_as_memory)
         left = files(inside)

@@ -14,10 +14,12 @@ from typing import Any, Final
 
 import pytest
 
+from memory_app.storage import inplace
 from memory_app.storage.store import Store
 from tests.faults.folders import files, folder
 from tests.faults.scenes import LINES, NAME, NEXT, SCENES, applied, change
 from tests.faults.seam import through
+from tests.placing import put
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 _PATIENCE: Final = 20.0
@@ -81,7 +83,7 @@ def _save(write: Callable[[Path], bytes | None], at: int) -> tuple[list[str], by
 
     with folder() as inside:
         memory = inside / NAME
-        memory.write_bytes(LINES)
+        put(memory, LINES)
         (inside / "ready").write_bytes(_FOREIGN)
         store = Store(str(memory), lambda text: None)
         store.graph()  # loaded before: what is checked is not only what this save has read
@@ -109,7 +111,81 @@ def test_a_change_before_the_last_check_is_kept(write: Callable[[Path], bytes | 
     for at in range(1, last + 1):
         _, made, saved, left = _save(write, at)
         assert saved == applied(made, _SCENE.tool, _SCENE.arguments), f"before call {at} of {last}"
-        assert left == {NAME, "ready"}
+        assert {name for name in left if not name.endswith(".replaced")} == {NAME, "ready"}
+
+
+def _all_that_is_kept(inside: Path) -> bytes:
+    """The memory, and what was kept beside it."""
+    endings = (NAME, ".replaced", ".bak")
+    return b"".join(path.read_bytes() for path in sorted(inside.iterdir()) if path.name.endswith(endings))
+
+
+def _lost_in_place(begin: int, end: int, text: bytes, *, loaded: bool) -> str:
+    """Save while another program truncates the file before the `begin`th call and writes it in two pieces, the second
+    before the `end`th, or after all of them. What is lost, as text."""
+    number = 0
+    writer = -1
+    half = len(text) // 2 + 1
+
+    def hook(name: str, arguments: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        nonlocal number, writer
+        number += 1
+        if number == begin:
+            writer = os.open(memory, os.O_WRONLY | os.O_TRUNC)
+            os.write(writer, text[:half] if begin % 2 else b"")
+        if number == end and writer >= 0:
+            os.write(writer, text[half:] if begin % 2 else text)
+            os.close(writer)
+            writer = -1
+        return make()
+
+    with folder() as inside:
+        memory = inside / NAME
+        put(memory, LINES)
+        store = Store(str(memory), lambda text: None)
+        if loaded:
+            store.graph()
+        with through(hook):
+            change(store, _SCENE.tool, _SCENE.arguments).result(_PATIENCE)
+        if writer >= 0:
+            os.write(writer, text[half:] if begin % 2 else text)
+            os.close(writer)
+        store.close()
+        kept = _all_that_is_kept(inside)
+        is_theirs = all(line in memory.read_bytes() for line in text.splitlines())
+        wanted = [*text.splitlines(), b"Babbage", *(LINES.splitlines() if loaded and not is_theirs else ())]
+        return ", ".join(line.decode() for line in wanted if line not in kept)
+
+
+_TEXTS: Final = [
+    pytest.param(_FOREIGN + LINES, id="larger"),
+    pytest.param(_SAME_SIZE, id="same size"),
+    pytest.param(_FOREIGN, id="smaller"),
+]
+
+
+@pytest.mark.parametrize("loaded", [True, False], ids=["loaded", "not loaded"])
+@pytest.mark.parametrize("text", _TEXTS)
+def test_a_program_that_is_caught_half_way_in_writing_in_place_loses_nothing(
+    monkeypatch: pytest.MonkeyPatch, text: bytes, loaded: bool
+) -> None:
+    _rest_briefly(monkeypatch)
+    last = _save(_replaced, 0)[0].index("replace")
+    for begin in range(1, last + 1, 3):
+        for end in (begin + 1, begin + 7, sys.maxsize):
+            assert _lost_in_place(begin, end, text, loaded=loaded) == "", f"truncated before call {begin} of {last}"
+
+
+def test_a_save_that_goes_by_whatever_is_there_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    _rest_briefly(monkeypatch)
+    monkeypatch.setattr(inplace, "may_be_unfinished", lambda *_: False)
+    last = _save(_replaced, 0)[0].index("replace")
+    assert any(_lost_in_place(begin, sys.maxsize, _FOREIGN + LINES, loaded=True) for begin in range(1, last + 1))
+
+
+def _rest_briefly(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_STILL", "_STILL_IF_CUT"):
+        monkeypatch.setattr(inplace, name, 0.02)
 
 
 def test_the_look_at_the_file_is_the_last_call_before_the_rename() -> None:
@@ -146,7 +222,7 @@ with through(hook):
 def test_a_holder_that_was_stopped_before_its_last_check_does_not_overwrite(before: str) -> None:
     with folder() as inside:
         memory, lock = inside / NAME, inside / f"{NAME}.lock"
-        memory.write_bytes(LINES)
+        put(memory, LINES)
         holder = subprocess.Popen(
             [sys.executable, "-c", _STOPPED, str(memory), before],
             cwd=ROOT,

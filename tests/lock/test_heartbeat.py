@@ -46,7 +46,7 @@ def test_the_thread_refreshes_what_is_held_again_and_again(held: Held, monkeypat
         beat.wait_until_reached()
         beat.open()
     heart.discard(held)
-    held.drop()  # waits for the beat that is under way
+    held.release()  # waits for the beat that is under way
     assert [name for name, _ in gated.calls].count("utime") >= 2
 
 
@@ -64,7 +64,7 @@ def test_it_waits_15_seconds_so_that_one_missed_beat_costs_no_lock(held: Held, m
     heart.add(held)
     assert reached.wait(PATIENCE)
     heart.discard(held)
-    held.drop()
+    held.release()
     go_on.set()
     assert waited == [15]
     assert 2 * waited[0] <= UNREFRESHED
@@ -77,7 +77,7 @@ def test_one_thread_is_started_once_and_for_all(tmp_path: Path) -> None:
         held = make(tmp_path / f"{number}.lock")
         heart.add(held)
         heart.discard(held)
-        held.drop()
+        held.release()
     assert threading.active_count() == before + 1
 
 
@@ -89,7 +89,7 @@ def test_what_was_given_back_is_not_refreshed(held: Held) -> None:
     assert not heart.holds(held.token)
     heart.beat()
     assert not is_fresh(held.path)
-    held.drop()
+    held.release()
 
 
 def test_one_that_cannot_be_refreshed_does_not_keep_the_others_from_it(
@@ -124,7 +124,7 @@ def test_a_descriptor_that_was_closed_meanwhile_is_not_touched(held: Held, monke
     bystander = Path(held.path).with_name("bystander")
     bystander.write_text("")
     os.utime(bystander, (LONG_AGO, LONG_AGO))
-    held.drop()
+    held.release()
     fd = os.open(bystander, os.O_RDONLY)
     held.refresh()
     os.close(fd)
@@ -139,7 +139,7 @@ def test_a_release_waits_for_a_refreshment_that_is_under_way(held: Held, monkeyp
     beat = threading.Thread(target=held.refresh)
     beat.start()
     touching.wait_until_reached()
-    release = threading.Thread(target=held.drop)
+    release = threading.Thread(target=held.release)
     release.start()
     assert "close" not in [name for name, _ in gated.calls]
     touching.open()
@@ -162,7 +162,7 @@ def test_on_windows_the_path_is_refreshed_while_the_token_there_is_ours(
     os.utime(path, (LONG_AGO, LONG_AGO))
     held.refresh()
     assert not is_fresh(held.path)
-    held.drop()
+    held.release()
     assert path.read_text() == "{}"
     path.write_bytes(ours)
     assert not held.is_ours(), "what was given back stays given back"
@@ -177,7 +177,7 @@ def test_on_windows_the_lock_file_is_not_kept_open(tmp_path: Path, monkeypatch: 
     assert held.create()
     assert [name for name, _ in gated.calls] == ["open", "fstat", "write", "close"]
     assert held.is_ours()
-    held.drop()
+    held.release()
     assert not path.exists()
 
 
@@ -197,4 +197,4 @@ def test_a_process_that_may_start_no_thread_holds_its_lock_all_the_same(
     heart.add(held)
     assert threading.active_count() == before + 1
     heart.discard(held)
-    held.drop()
+    held.release()

@@ -13,31 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from memory_app.disk import calls
 from memory_app.errors import StoreError
 from memory_app.lock import heartbeat, identity, lock, lockfile
 from memory_app.lock.lock import Lock, LockAbandoned
 from tests.gating import PATIENCE, GatedOs, on
 from tests.locks import FOREVER, Clock, our_fields, write_record
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr(lock, "time", clock)
-    return clock
-
-
-@pytest.fixture
-def gated(monkeypatch: pytest.MonkeyPatch) -> GatedOs:
-    gated = GatedOs()
-    monkeypatch.setattr(calls, "os", gated)
-    return gated
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Path:
-    return tmp_path / "memory.jsonl"
 
 
 def lock_of(memory: Path) -> Path:
@@ -410,12 +390,12 @@ def test_a_heartbeat_refreshes_the_lock_and_keeps_waiters_away(memory: Path, clo
     holder.acquire(FOREVER)
 
     def beat() -> None:
-        heartbeat.HEARTBEAT.beat()
+        heartbeat.Heartbeat.beat(heartbeat.HEARTBEAT)
         os.utime(lock_of(memory), (clock.wall, clock.wall))  # what the beat would do if it saw the test's clock
         clock.after(15, beat)
 
     os.utime(lock_of(memory), (0, 0))
-    heartbeat.HEARTBEAT.beat()
+    heartbeat.Heartbeat.beat(heartbeat.HEARTBEAT)
     assert lock_of(memory).stat().st_mtime > time.time() - 5
     beat()
     with pytest.raises(StoreError):
@@ -471,16 +451,16 @@ def test_what_a_test_of_the_lock_can_replace_is_all_that_it_calls(memory: Path, 
 
 def test_a_look_never_raises_and_never_follows(tmp_path: Path, gated: GatedOs) -> None:
     path = tmp_path / "some.lock"
-    assert lockfile.look(str(path)) is None
+    assert lockfile.inspect(str(path)) is None
     path.write_text("{}")
     gated.fail("open", PermissionError(errno.EACCES, "another user's"))
-    unreadable = lockfile.look(str(path))
+    unreadable = lockfile.inspect(str(path))
     assert unreadable is not None
     assert unreadable.data is None
     assert unreadable.record is None
     path.unlink()
     path.symlink_to("elsewhere")
-    link = lockfile.look(str(path))
+    link = lockfile.inspect(str(path))
     assert link is not None
     assert link.kind == "a symbolic link"
 
@@ -497,6 +477,6 @@ def test_a_link_that_takes_the_place_of_a_file_under_the_eyes_of_a_look_is_not_f
         path.symlink_to(victim)
 
     gated.before("open", exchange, on(path))
-    seen = lockfile.look(str(path))
+    seen = lockfile.inspect(str(path))
     assert seen is not None
     assert seen.data is None

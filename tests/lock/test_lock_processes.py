@@ -34,16 +34,6 @@ needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="Node is no
 linux_only = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="pid namespaces are Linux's")
 
 
-@pytest.fixture
-def memory(tmp_path: Path) -> Path:
-    return tmp_path / "memory.jsonl"
-
-
-@pytest.fixture
-def at_lock(memory: Path) -> Path:
-    return Path(f"{memory}.lock")
-
-
 def soon() -> float:
     return time.monotonic() + PATIENCE
 

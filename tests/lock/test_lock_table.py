@@ -16,9 +16,8 @@ from typing import Any
 
 import pytest
 
-from memory_app.disk import calls
 from memory_app.errors import StoreError
-from memory_app.lock import identity, lock
+from memory_app.lock import identity
 from memory_app.lock.identity import Identity
 from memory_app.lock.lock import Lock
 from tests.gating import PATIENCE, GatedOs, in_thread, on, reading
@@ -28,30 +27,6 @@ AT_ONCE = (0.0, 0.1)
 BY_AGE = (30.0, 30.3)  # a look every 250 ms
 
 HALF_A_RECORD = '{"pid":1,"hostname":"elsewhere","tok'
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr(lock, "time", clock)
-    return clock
-
-
-@pytest.fixture
-def gated(monkeypatch: pytest.MonkeyPatch) -> GatedOs:
-    gated = GatedOs()
-    monkeypatch.setattr(calls, "os", gated)
-    return gated
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Path:
-    return tmp_path / "memory.jsonl"
-
-
-@pytest.fixture
-def at_lock(memory: Path) -> Path:
-    return Path(f"{memory}.lock")
 
 
 @pytest.fixture

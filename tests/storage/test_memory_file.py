@@ -22,6 +22,7 @@ from memory_app.graph.changes import NewEntity, create_entities
 from memory_app.storage import memory_file
 from memory_app.storage.memory_file import MemoryFile, Snapshot
 from tests.gating import GatedOs, on, reading
+from tests.placing import put
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="modes, owners and links of POSIX")
 NOT_ROOT = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everything")
@@ -31,18 +32,6 @@ BO = ANN.replace("Ann", "Bo")
 NEW = ANN.replace("Ann", "New")
 DOCUMENT = '{"entities":[{"name":"Ann","entityType":"t","observations":[]}],"relations":[]}'
 NOW = 1_800_000_000.0  # 2027-01-15 08:00:00 UTC
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Path:
-    return tmp_path / "memory.jsonl"
-
-
-@pytest.fixture
-def gated(monkeypatch: pytest.MonkeyPatch) -> GatedOs:
-    gated = GatedOs()
-    monkeypatch.setattr(calls, "os", gated)
-    return gated
 
 
 def save(
@@ -74,23 +63,12 @@ def beside(memory: Path) -> list[str]:
 
 def test_no_file_is_an_empty_graph(memory: Path) -> None:
     snapshot = MemoryFile(str(memory)).read(None)
-    assert (names(snapshot), snapshot.signature, snapshot.held) == ([], None, None)
+    assert (names(snapshot), snapshot.signature, snapshot.reading) == ([], None, None)
     assert MemoryFile(str(memory / "not" / "here")).signature() is None
 
 
-@POSIX
-def test_a_loaded_file_is_held_open_so_that_its_inode_number_stays_its_own(memory: Path) -> None:
-    memory.write_text(ANN)
-    snapshot = MemoryFile(str(memory)).read(None)
-    assert snapshot.held is not None
-    assert os.fstat(snapshot.held).st_ino == memory.stat().st_ino
-    snapshot.release()
-    with pytest.raises(OSError, match="Bad file descriptor"):
-        os.fstat(snapshot.held)
-
-
 def test_a_file_that_changes_while_it_is_read_is_read_again(memory: Path, gated: GatedOs) -> None:
-    memory.write_text(ANN)
+    put(memory, ANN)
     gated.before("read", lambda: memory.write_text(ANN + BO))
     assert names(MemoryFile(str(memory)).read(None)) == ["Ann", "Bo"]
 
@@ -98,7 +76,7 @@ def test_a_file_that_changes_while_it_is_read_is_read_again(memory: Path, gated:
 def test_a_file_that_never_stops_changing_is_given_up_and_named(
     memory: Path, gated: GatedOs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    memory.write_text(ANN)
+    put(memory, ANN)
     monkeypatch.setattr(whole, "READ_TRIES", 3)
     moments = itertools.count(1)
     gated.before("read", lambda: os.utime(memory, (1, next(moments))), always=True)
@@ -107,7 +85,7 @@ def test_a_file_that_never_stops_changing_is_given_up_and_named(
 
 
 def test_something_else_is_named_and_left(memory: Path) -> None:
-    memory.write_text("a diary\n")
+    put(memory, "a diary\n")
     text = refusal(lambda: MemoryFile(str(memory)).read(None))
     assert text.startswith(f"{memory} is not a memory file: ")
     assert "diary" not in text
@@ -127,7 +105,7 @@ def test_a_fifo_in_its_place_is_refused_without_waiting(memory: Path) -> None:
 
 
 def test_a_file_that_this_user_may_not_read_is_named_with_what_to_do(memory: Path, gated: GatedOs) -> None:
-    memory.write_text(ANN)
+    put(memory, ANN)
     gated.fail("open", PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
     text = refusal(lambda: MemoryFile(str(memory)).read(None))
     assert f"{memory} could not be read; nothing was changed" in text and "Give this user the right to read it" in text
@@ -136,14 +114,14 @@ def test_a_file_that_this_user_may_not_read_is_named_with_what_to_do(memory: Pat
 def test_a_file_that_is_too_large_is_refused_unread(
     memory: Path, gated: GatedOs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    memory.write_text(ANN)
+    put(memory, ANN)
     monkeypatch.setattr(memory_file, "LARGEST_FILE", 10)
     assert "is larger than" in refusal(lambda: MemoryFile(str(memory)).read(None))
     assert all(name != "read" for name, _ in gated.calls)
 
 
 def test_a_save_is_these_calls_in_this_order(memory: Path, gated: GatedOs) -> None:
-    memory.write_text(ANN)
+    put(memory, ANN)
     old = MemoryFile(str(memory)).read(None)
     gated.calls.clear()
     save(MemoryFile(str(memory)), old, held=lambda: bool(gated.getpid()))
@@ -198,7 +176,7 @@ def test_a_change_by_another_between_load_and_last_check_is_noticed(memory: Path
 
 
 def test_a_lost_lock_leaves_the_old_file(memory: Path) -> None:
-    memory.write_text(ANN)
+    put(memory, ANN)
     assert save(MemoryFile(str(memory)), held=lambda: False) is None
     assert memory.read_text() == ANN
     assert beside(memory) == ["memory.jsonl"]
@@ -217,7 +195,7 @@ def test_a_new_file_is_for_its_owner_alone(memory: Path) -> None:
 @POSIX
 @pytest.mark.parametrize("mode", [0o600, 0o644, 0o660, 0o666])
 def test_the_mode_stays(memory: Path, mode: int) -> None:
-    memory.write_text(ANN)
+    put(memory, ANN)
     memory.chmod(mode)
     save(MemoryFile(str(memory)))
     assert stat.S_IMODE(memory.stat().st_mode) == mode
@@ -225,7 +203,7 @@ def test_the_mode_stays(memory: Path, mode: int) -> None:
 
 @AS_ROOT
 def test_the_owner_stays(memory: Path) -> None:
-    memory.write_text(ANN)
+    put(memory, ANN)
     os.chown(memory, 1234, 2345)
     memory.chmod(0o640)
     save(MemoryFile(str(memory)))
@@ -235,7 +213,7 @@ def test_the_owner_stays(memory: Path) -> None:
 
 @POSIX
 def test_nobody_can_read_the_new_file_before_it_has_its_mode(memory: Path, gated: GatedOs) -> None:
-    memory.write_text(ANN)
+    put(memory, ANN)
     memory.chmod(0o644)
     modes: list[int] = []
     gated.before("fchmod", lambda: modes.extend(stat.S_IMODE(p.stat().st_mode) for p in memory.parent.glob("*.tmp")))
@@ -245,7 +223,7 @@ def test_nobody_can_read_the_new_file_before_it_has_its_mode(memory: Path, gated
 
 @POSIX
 def test_a_file_without_a_write_bit_is_refused_and_not_replaced(memory: Path) -> None:
-    memory.write_text(ANN)
+    put(memory, ANN)
     memory.chmod(0o444)
     inode = memory.stat().st_ino
     text = refusal(lambda: save(MemoryFile(str(memory))))
@@ -255,7 +233,7 @@ def test_a_file_without_a_write_bit_is_refused_and_not_replaced(memory: Path) ->
 
 @NOT_ROOT
 def test_a_folder_without_a_write_bit_is_named_with_what_to_do(memory: Path) -> None:
-    memory.write_text(ANN)
+    put(memory, ANN)
     memory.parent.chmod(0o500)
     try:
         assert "Give this user the right" in refusal(lambda: save(MemoryFile(str(memory))))
@@ -270,7 +248,7 @@ def test_a_symbolic_link_stays_and_the_real_file_is_replaced_in_its_folder(
 ) -> None:
     real = memory.parent / "real" / "file.jsonl"
     real.parent.mkdir()
-    real.write_text(ANN)
+    put(real, ANN)
     memory.symlink_to("real/file.jsonl" if relative else real)
     found: list[str] = []
     gated.before("replace", lambda: found.extend(beside(real)))
@@ -333,7 +311,7 @@ def test_missing_folders_are_made_for_their_owner_alone(tmp_path: Path) -> None:
 def test_a_failed_rename_leaves_the_old_file_and_says_what_to_do(
     memory: Path, gated: GatedOs, number: int, text: str
 ) -> None:
-    memory.write_text(ANN)
+    put(memory, ANN)
     gated.fail("replace", OSError(number, os.strerror(number)))
     told = refusal(lambda: save(MemoryFile(str(memory))))
     assert str(memory) in told and "nothing was changed" in told and text in told
@@ -342,14 +320,14 @@ def test_a_failed_rename_leaves_the_old_file_and_says_what_to_do(
 
 @pytest.mark.parametrize("call", ["write", "fsync"])
 def test_a_full_disk_leaves_the_old_file_and_says_what_to_do(memory: Path, gated: GatedOs, call: str) -> None:
-    memory.write_text(ANN)
+    put(memory, ANN)
     gated.fail(call, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
     assert "Free some space" in refusal(lambda: save(MemoryFile(str(memory))))
     assert (memory.read_text(), beside(memory)) == (ANN, ["memory.jsonl"])
 
 
 def test_a_rename_that_failed_but_happened_counts(memory: Path, gated: GatedOs) -> None:
-    memory.write_text(ANN)
+    put(memory, ANN)
 
     def rename_all_the_same() -> None:
         (temporary,) = memory.parent.glob("*.tmp")
@@ -372,7 +350,7 @@ def test_a_failed_sync_of_the_folder_says_that_the_change_is_stored(memory: Path
 
 
 def document(memory: Path) -> MemoryFile:
-    memory.write_text(DOCUMENT)
+    put(memory, DOCUMENT)
     return MemoryFile(str(memory), now=lambda: NOW)
 
 
@@ -401,7 +379,7 @@ def test_the_same_bytes_are_backed_up_once(memory: Path) -> None:
 )
 def test_other_bytes_of_the_same_second_are_backed_up_beside(memory: Path, other: str) -> None:
     save(document(memory))
-    memory.write_text(other)
+    put(memory, other)
     save(MemoryFile(str(memory), now=lambda: NOW))
     assert other != DOCUMENT
     assert [path.read_text() for path in sorted(memory.parent.glob("*.bak"))] == [DOCUMENT, other]
@@ -409,7 +387,7 @@ def test_other_bytes_of_the_same_second_are_backed_up_beside(memory: Path, other
 
 
 def test_lines_of_ours_are_not_backed_up(memory: Path) -> None:
-    memory.write_text(ANN + "junk\n")
+    put(memory, ANN + "junk\n")
     save(MemoryFile(str(memory)))
     assert beside(memory) == ["memory.jsonl"]
 
@@ -437,9 +415,9 @@ def test_a_reload_of_the_same_foreign_bytes_is_the_same_graph(memory: Path) -> N
     first = one.read(None)
     os.utime(memory, (1, 1))
     assert one.read(first).graph is first.graph
-    memory.write_text(DOCUMENT + "\n")
+    put(memory, DOCUMENT + "\n")
     assert names(one.read(first)) == ["Ann"]
-    memory.write_text(ANN)
+    put(memory, ANN)
     assert one.read(first).original is None
 
 
@@ -496,7 +474,7 @@ def test_a_temporary_file_that_could_not_be_removed_goes_with_the_next_save(memo
 
 
 def test_reading_takes_nothing_but_reading_calls(memory: Path, gated: GatedOs) -> None:
-    memory.write_text(ANN)
+    put(memory, ANN)
     MemoryFile(str(memory)).read(None)
     assert all(reading(arguments) for name, arguments in gated.calls if name == "open")
     assert {name for name, _ in gated.calls} <= {"open", "stat", "fstat", "read", "close"}

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from memory_app.disk import calls
 from memory_app.errors import GraphError, StoreError
 from memory_app.graph import changes
 from memory_app.graph.changes import Addition, NewEntity, RelationKey
@@ -23,21 +22,10 @@ from memory_app.storage.pending import Call, Saved
 from memory_app.storage.store import Store
 from tests.gating import PATIENCE, GatedOs, in_thread
 from tests.locks import FOREVER
+from tests.placing import put
 
 ANN = new_entity("Ann", "t", ()).raw.decode() + "\n"
 BO, CY = ANN.replace("Ann", "Bo"), ANN.replace("Ann", "Cy")
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Path:
-    return tmp_path / "memory.jsonl"
-
-
-@pytest.fixture
-def gated(monkeypatch: pytest.MonkeyPatch) -> GatedOs:
-    gated = GatedOs()
-    monkeypatch.setattr(calls, "os", gated)
-    return gated
 
 
 @pytest.fixture
@@ -100,7 +88,7 @@ def beside(memory: Path) -> list[str]:
 def replace_with(memory: Path, text: str) -> None:
     """What another process does: a new file under the name."""
     other = memory.parent / "other"
-    other.write_text(text)
+    put(other, text)
     os.replace(other, memory)
 
 
@@ -109,7 +97,7 @@ def calls_of(gated: GatedOs, name: str) -> int:
 
 
 def test_a_graph_is_loaded_once_until_the_file_changes(memory: Path, store: Store, gated: GatedOs) -> None:
-    memory.write_text(ANN)
+    put(memory, ANN)
     assert store.peek() is None
     first = store.graph()
     assert store.graph() is first and store.peek() is first
@@ -148,7 +136,7 @@ def test_a_change_is_on_the_disk_when_it_is_answered(memory: Path, store: Store)
 def test_a_change_that_changes_nothing_takes_no_lock_and_writes_nothing(
     memory: Path, store: Store, gated: GatedOs
 ) -> None:
-    memory.write_text(ANN)
+    put(memory, ANN)
     store.graph()
     gated.calls.clear()
     assert done(store.submit(create("Ann"))) == Saved([], 0)
@@ -275,7 +263,7 @@ def test_when_all_that_wait_for_the_lock_are_cancelled_the_waiting_ends(
 def test_calls_that_come_and_go_while_the_lock_is_waited_for_are_stored_as_they_are_then(
     memory: Path, store: Store, gated: GatedOs
 ) -> None:
-    memory.write_text(ANN)
+    put(memory, ANN)
     store.graph()
     other = Lock(str(memory))
     other.acquire(FOREVER)
@@ -294,7 +282,7 @@ def test_calls_that_come_and_go_while_the_lock_is_waited_for_are_stored_as_they_
 def test_what_another_process_stored_before_the_last_check_is_kept(
     memory: Path, store: Store, gated: GatedOs, moment: str
 ) -> None:
-    memory.write_text(ANN)
+    put(memory, ANN)
     store.graph()
     writer = in_thread("memory-writer")
     gated.before(moment, lambda: replace_with(memory, ANN + BO), writer)
@@ -305,7 +293,7 @@ def test_what_another_process_stored_before_the_last_check_is_kept(
 
 
 def test_a_call_is_judged_by_the_file_as_it_was_stored_in(memory: Path, store: Store, gated: GatedOs) -> None:
-    memory.write_text(ANN + BO)
+    put(memory, ANN + BO)
     store.graph()
     gated.before("fsync", lambda: replace_with(memory, ANN + CY), in_thread("memory-writer"))
     gate = gated.gate("write", lambda arguments: in_thread("memory-writer")(arguments))
@@ -325,7 +313,7 @@ def test_a_lock_that_was_lost_is_taken_again_and_the_change_redone(memory: Path,
         lock.unlink()
         replace_with(memory, BO)
 
-    memory.write_text(ANN)
+    put(memory, ANN)
     # The lock's record is the first thing that is written, the temporary file the second.
     gated.before("fsync", steal, in_thread("memory-writer"))
     assert done(store.submit(create("Cy"))).value == ["Cy"]
@@ -350,7 +338,7 @@ def test_a_stop_while_a_lost_lock_is_waited_for_is_told_as_such(memory: Path, st
 
 
 def test_changes_by_others_are_counted_and_own_saves_are_not(memory: Path, store: Store) -> None:
-    memory.write_text(ANN)
+    put(memory, ANN)
     store.graph()
     assert store.foreign_changes == 0
     for n in range(3):
@@ -376,7 +364,7 @@ def test_two_stores_on_one_file_keep_each_others_changes(memory: Path, stores: C
 
 
 def test_a_store_error_goes_to_each_call_and_the_next_change_works(memory: Path, store: Store, gated: GatedOs) -> None:
-    memory.write_text(ANN)
+    put(memory, ANN)
     gate = gated.gate("write", in_thread("memory-writer"))
     first = store.submit(create("Bo"))
     gate.wait_until_reached()
@@ -392,7 +380,7 @@ def test_a_store_error_goes_to_each_call_and_the_next_change_works(memory: Path,
 def test_an_error_after_the_rename_says_that_the_change_is_stored_and_the_store_goes_on(
     memory: Path, store: Store, gated: GatedOs
 ) -> None:
-    memory.write_text(ANN)
+    put(memory, ANN)
     gated.before("replace", lambda: gated.fail("fsync", OSError(5, "input/output error")))
     error = error_of(store.submit(create("Bo")))
     assert isinstance(error, StoreError) and error.stored
@@ -403,20 +391,20 @@ def test_an_error_after_the_rename_says_that_the_change_is_stored_and_the_store_
 
 
 def test_something_else_is_told_to_every_call_and_never_written(memory: Path, store: Store) -> None:
-    memory.write_text("a diary\n")
+    put(memory, "a diary\n")
     for _ in range(2):
         with pytest.raises(StoreError, match="is not a memory file"):
             store.graph()
         assert isinstance(error_of(store.submit(create("Ann"))), StoreError)
     assert memory.read_text() == "a diary\n"
-    memory.write_text(ANN)
+    put(memory, ANN)
     assert names(store.graph()) == ["Ann"]
 
 
 def test_a_file_that_becomes_something_else_during_a_save_is_not_replaced(
     memory: Path, store: Store, gated: GatedOs
 ) -> None:
-    memory.write_text(ANN)
+    put(memory, ANN)
     store.graph()
     gated.before("fsync", lambda: replace_with(memory, "a diary\n"), in_thread("memory-writer"))
     assert "is not a memory file" in str(error_of(store.submit(create("Bo"))))
@@ -425,9 +413,9 @@ def test_a_file_that_becomes_something_else_during_a_save_is_not_replaced(
 
 
 def test_what_was_tolerated_is_reported_once(memory: Path, store: Store) -> None:
-    memory.write_text("secret\n" + ANN)
+    put(memory, "secret\n" + ANN)
     store.graph()
-    memory.write_text("secret\n" + ANN + BO)
+    put(memory, "secret\n" + ANN + BO)
     store.graph()
     assert store.reports == [  # type: ignore[attr-defined]
         f"{memory}: line 1 is no record that can be read; it is kept as it is"
@@ -526,7 +514,7 @@ def test_close_gives_up_calls_that_wait_for_the_lock(
 
 
 def test_close_lets_go_of_the_file(memory: Path, stores: Callable[..., Store]) -> None:
-    memory.write_text(ANN)
+    put(memory, ANN)
     store = stores()
     store.graph()
     done(store.submit(create("Bo")))
@@ -542,7 +530,7 @@ def exists(number: str) -> bool:
 
 
 def test_many_readers_while_the_file_changes_see_whole_states_and_no_error(memory: Path, store: Store) -> None:
-    memory.write_text(ANN)
+    put(memory, ANN)
     wrong: list[object] = []
     end = threading.Event()
 

@@ -30,6 +30,7 @@ PARTS: Final[dict[str, Callable[[int], Figures]]] = {
     "lines": lambda seed: inputs.lines(seed, 45),
     "unlocked": lambda seed: unlocked.run(seed, 2000),
     "unlocked-slow": lambda seed: unlocked.run(seed, 400, pause=0.1),
+    "in-place": lambda seed: unlocked.run_in_place(seed, 120),
     "checkers": lambda seed: checkers.run(),
 }
 """By name, in the order in which they run. Together they take a quarter of an hour on a machine with two cores."""

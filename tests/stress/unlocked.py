@@ -54,6 +54,55 @@ def run(seed: int, calls: int, pause: float = 0.0) -> Figures:
     return figures
 
 
+def run_in_place(seed: int, rounds: int) -> Figures:
+    """Let a program rewrite the file in place, half-way and slowly, with changes of ours in its pauses.
+
+    A round is lost when a line of what it wrote, or of ours that was acknowledged, is neither in the memory nor in a
+    file that was kept beside it.
+    """
+    figures = Figures("a program that writes in place")
+    chance = random.Random(f"{seed} in place")
+    base = [f'{{"type":"entity","name":"Base{number}","entityType":"t","observations":[]}}\n' for number in range(500)]
+    with folder(on_disk=True) as inside:
+        memory = inside / "memory.jsonl"
+        memory.write_text("".join(base))
+        with servers.started(memory) as ours:
+            for number in range(rounds):
+                theirs = [line.replace("[]", f'["{number}"]') for line in base[: chance.randint(250, 500)]]
+                before = memory.read_text()
+                call = _write_half_way(memory, "".join(theirs), ours, f"Ours{number}", chance)
+                figures.count("rounds")
+                if not servers.is_stored(ours.answer(call)):
+                    figures.count("refused")
+                    continue
+                present = memory.read_text()
+                kept = "".join(path.read_text() for path in inside.iterdir() if path.suffix in (".replaced", ".bak"))
+                wanted = [*theirs, f'"Ours{number}"']
+                if not all(line in present for line in theirs):
+                    wanted += before.splitlines()
+                if missing := [line for line in wanted if line not in present and line not in kept]:
+                    figures.lost(f"round {number} of seed {seed}: {len(missing)} lines, the first: {missing[0]:.60}")
+            ours.finish()
+    return figures
+
+
+def _write_half_way(memory: Path, text: str, ours: Driver, name: str, chance: random.Random) -> int:
+    """Truncate the memory, ask for a change of ours, and write the text in pieces; the number of the call."""
+    pause = chance.choice((0.0, 0.001, 0.03, 0.5, 1.5))
+    with open(memory, "w", buffering=1 << 20) as file:
+        time.sleep(chance.uniform(0, pause))
+        call: int = ours.start_call("create_entities", servers.entity(name))
+        time.sleep(chance.uniform(0, pause))
+        half = chance.randrange(len(text))
+        while text[:half].endswith(("}", "\n")):  # whole, and perhaps not shorter than the file was: nothing tells
+            half -= 1
+        file.write(text[:half])
+        file.flush()
+        time.sleep(chance.uniform(0, pause))
+        file.write(text[half:])
+    return call
+
+
 def _write(drivers: dict[str, Driver], seed: int, calls: int, pause: float) -> dict[str, list[str]]:
     """Both at once, each call after the answer to the one before."""
     acknowledged: dict[str, list[str]] = {name: [] for name in drivers}

@@ -42,6 +42,9 @@ KINDS: Final[Mapping[str, Kind]] = {
     "byte-order-mark": Kind("Byte order mark", "served all the same", True),
     "lock": Kind("Locks", "", False),
     "leftover": Kind("Leftovers beside the file", "", False),
+    "replaced": Kind(
+        "Files that another program was writing in place", "merge brings over what came late; else remove", False
+    ),
     "conflict-copy": Kind("Copies by a sync service", "merge unites them with the memory", False),
     "file": Kind("The file itself", "", False),
 }

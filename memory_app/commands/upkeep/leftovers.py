@@ -13,6 +13,7 @@ from memory_app.disk import calls, whole
 from memory_app.lock import identity, lockfile
 from memory_app.lock import record as lockrecord
 from memory_app.lock.lock import UNREFRESHED
+from memory_app.storage.replaced import REPLACED
 from memory_app.text import counted
 
 _CONFLICT: Final = re.compile(
@@ -38,6 +39,10 @@ def findings(path: str) -> list[Finding]:
     for entry in entries:
         if entry.startswith(name) and whole.TEMPORARY.fullmatch(entry[len(name) :]):
             found += _temporary(os.path.join(folder, entry), now)
+        if entry.startswith(name) and REPLACED.fullmatch(entry[len(name) :]):
+            found.append(
+                Finding("replaced", f"{entry} was written by another program while a change was stored. Look into it")
+            )
     copies = conflict_copies(real, entries)
     return [*found, *(Finding("conflict-copy", copy) for copy in copies), *_file(path, real)]
 
@@ -54,7 +59,7 @@ def conflict_copies(path: str, entries: list[str]) -> list[str]:
 
 
 def _lock(path: str) -> list[Finding]:
-    seen = lockfile.look(path)
+    seen = lockfile.inspect(path)
     if seen is None:
         return []
     name = os.path.basename(path)
