@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -79,6 +80,40 @@ def test_a_path_that_cannot_be_meant_does_not_end_the_visit(home: Path) -> None:
     assert result.status == 1
     assert "only the client could have filled in" in result.out
     assert "cursor, memory: this server" in result.out
+
+
+_WITHOUT_SSL = """
+import sys
+sys.modules["_ssl"] = None  # as built without OpenSSL
+from memory_app.cli import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        pytest.param(["doctor"], 1, "Python's ssl module", id="doctor"),
+        pytest.param(["doctor", "--json"], 1, "Python's ssl module", id="doctor as JSON"),
+        pytest.param(["serve", "--http", "0"], 2, "was built without ssl", id="over HTTP"),
+    ],
+)
+def test_a_python_without_ssl_is_told_of(
+    memory: Path, home: Path, arguments: list[str], status: int, said: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _WITHOUT_SSL, "--file", str(memory), *arguments],
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=home,
+        check=False,
+    )
+    assert done.returncode == status, done.stderr
+    assert said in done.stdout + done.stderr
+    assert "All is well" not in done.stdout
+    assert "Traceback" not in done.stderr
 
 
 def test_a_lock_that_cannot_be_had_is_found(memory: Path, home: Path) -> None:
