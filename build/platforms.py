@@ -76,5 +76,5 @@ def host() -> Platform:
 def _has_glibc() -> bool:
     try:
         return bool(os.confstr("CS_GNU_LIBC_VERSION"))
-    except (ValueError, OSError):  # musl knows no such name
+    except (AttributeError, ValueError, OSError):  # musl knows no such name
         return False

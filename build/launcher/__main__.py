@@ -37,8 +37,8 @@ def interpreter():
     if system == "linux":
         try:
             os.confstr("CS_GNU_LIBC_VERSION")
-        except (ValueError, OSError):  # no such name: not glibc
-            system = "musl"
+        except (AttributeError, ValueError, OSError):  # no such name: not glibc
+            system = "android" if hasattr(sys, "getandroidapilevel") else "musl"
     bits = "" if sys.maxsize > 2**32 else "-32bit"  # an old userland on a new kernel
     abi = "cp%d%d%s" % (sys.version_info[0], sys.version_info[1], sys.abiflags.replace("d", ""))
     return "%s-%s-%s%s" % (abi, system, os.uname().machine, bits)
@@ -161,13 +161,22 @@ class Place:
 
 name = "%s-%s-%s" % (VERSION, BUILD, interpreter())
 named = os.environ.get("MEMORY_SERVER_CACHE")
+archive = sys.path[0]
 try:
-    start = Place(os.path.abspath(named) if named else cache_root(), bool(named)).open_program(name)
-except (OSError, ValueError, EOFError, TypeError):
-    from launcher import boot
+    try:
+        start = Place(os.path.abspath(named) if named else cache_root(), bool(named)).open_program(name)
+    except (OSError, ValueError, EOFError, TypeError):
+        from launcher import boot
 
-    boot.keep_standard_library()  # before more is imported
-    from launcher import unpack
+        boot.keep_standard_library()  # before more is imported
+        from launcher import unpack
 
-    start = unpack.first_start(name, Place, cache_root())
-start()
+        start = unpack.first_start(name, Place, cache_root())
+    start()
+except ImportError as problem:
+    if (problem.name or "").split(".")[0] not in sys.stdlib_module_names:
+        raise
+    sys.path.insert(0, archive)
+    from launcher import refusal
+
+    sys.exit(refusal.incomplete(problem.name))

@@ -26,6 +26,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "search": Command("search", _LOOK, "find entities by words in their name, type or observations"),
     "show": Command("show", _LOOK, "show one entity with everything that it is connected to"),
     "stats": Command("stats", _LOOK, "count what is in the memory"),
+    "brief": Command("brief", _LOOK, "print a short account of the memory, for a model that begins"),
     "view": Command("view", _LOOK, "see the memory in the browser as it changes, and correct it"),
     "check": Command("check", _KEEP, "look for everything odd in the memory file; changes nothing"),
     "repair": Command("repair", _KEEP, "mend what check found, after a backup"),
