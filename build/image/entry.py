@@ -5,8 +5,8 @@ memory files in it and their side files, nothing else: no recursion, no link fol
 A folder that belongs to somebody already (a bind mount of a person's own) keeps its owner: then the server runs as that
 owner. What cannot be taken over is left as it is: the server says what it cannot read or write.
 
-A container may lack capabilities (`--cap-drop`). Nothing is handed over unless the server can become that user; and where
-root's folder cannot be handed over the server stays root, which then is a user like others.
+A container may lack capabilities (`--cap-drop`). Nothing is handed over unless the server can become that user; and
+where root's folder cannot be handed over the server stays root, which then is a user like others.
 """
 
 from __future__ import annotations

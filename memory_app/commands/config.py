@@ -34,7 +34,9 @@ EXAMPLES: Final = (
     ("config vscode --link", "print a link that, opened in a browser, installs it"),
 )
 
-_DOCKER: Final = Start("docker", ("run", "-i", "-v", "claude-memory:/app/dist", "--rm", "mcp/memory"), {})
+_DOCKER: Final = Start(
+    "docker", ("run", "-i", "--rm", "--pull=never", "-v", "claude-memory:/app/dist", "mcp/memory"), {}
+)
 
 
 def register(parser: argparse.ArgumentParser) -> None:

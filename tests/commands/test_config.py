@@ -176,7 +176,7 @@ def test_a_dry_run_shows_the_change_without_what_stands_around_it(home: Path) ->
 def test_docker_is_started_as_its_readers_know_it(name: str, home: Path) -> None:
     held = config(name, "--docker", "--json", home=home).json()["entry"]
     words = held["command"] if isinstance(held["command"], list) else [held["command"], *held["args"]]
-    assert words == ["docker", "run", "-i", "-v", "claude-memory:/app/dist", "--rm", "mcp/memory"]
+    assert words == ["docker", "run", "-i", "--rm", "--pull=never", "-v", "claude-memory:/app/dist", "mcp/memory"]
     assert "env" not in held
 
 
