@@ -189,7 +189,7 @@ def test_docker_is_started_as_its_readers_know_it(name: str, home: Path) -> None
     held = config(name, "--docker", "--json", home=home).json()["entry"]
     command = held.get("command", held.get("cmd"))
     words = command if isinstance(command, list) else [command, *held["args"]]
-    assert words == ["docker", "run", "-i", "-v", "claude-memory:/app/dist", "--rm", "mcp/memory"]
+    assert words == ["docker", "run", "-i", "--rm", "--pull=never", "-v", "claude-memory:/app/dist", "mcp/memory"]
     assert "env" not in held
 
 
