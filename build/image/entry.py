@@ -2,12 +2,12 @@
 
 Rules: started as another user than root it changes nothing. As root it takes over the server's folder itself, the
 memory files in it and their side files, nothing else: no recursion, no link followed, no file that has a second name.
-The memory file's path is read as the server reads it, see memory_app/expansion.py, which cannot be had here yet.
+The memory file's path is read as the server reads it (memory_app/location/expansion.py, which is still packed here).
 A folder that belongs to somebody already (a bind mount of a person's own) keeps its owner: then the server runs as that
 owner. What cannot be taken over is left as it is: the server says what it cannot read or write.
 
-A container may lack capabilities (`--cap-drop`). Nothing is handed over unless the server can become that user; and where
-root's folder cannot be handed over the server stays root, which then is a user like others.
+A container may lack capabilities (`--cap-drop`). Nothing is handed over unless the server can become that user; and
+where root's folder cannot be handed over the server stays root, which then is a user like others.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Answers as finished bytes: what stdio sends for tools/call and resources/read, spliced into the envelope by the wire.
+"""Answers as finished bytes, for tools/call and resources/read; `messages.encode` splices them into the envelope.
 
 The plain handlers of `serve` say the same through the SDK's models, which read and write the answer several times over;
 a test compares the two. Protocol checks stay the SDK's own.
