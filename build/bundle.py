@@ -22,7 +22,7 @@ from typing import Any, Final
 from build import inputs
 from memory_app import __version__
 from memory_app.tools.prompts import PROMPTS
-from memory_app.tools.schemas import TOOLS
+from memory_app.tools.table import LISTED
 
 OFFICIAL: Final = "@anthropic-ai/mcpb@2.1.2"
 """The tool that reads a manifest as Claude Desktop does; its version decides which `manifest_version` is known."""
@@ -73,7 +73,7 @@ def manifest() -> dict[str, Any]:
             "platforms": ["darwin", "win32", "linux"],
             "runtimes": {"python": ">=3.10"},
         },
-        "tools": [{"name": tool["name"], "description": tool["description"]} for tool in TOOLS],
+        "tools": [{"name": tool["name"], "description": tool["description"]} for tool in LISTED],
         "prompts": [
             {
                 "name": prompt.name,

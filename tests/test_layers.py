@@ -61,8 +61,8 @@ BUILD: Final[Mapping[str, str]] = {
 TOP: Final = {"__init__", "__main__", "cli", "errors", "text"}
 
 SDK: Final = {"mcp", "mcp_types", "anyio", "pydantic", "pydantic_core", "uvicorn", "starlette", "h11", "sse_starlette"}
-# These commands alone start a server of their own; `doctor` and `config` need no more than the tools' list.
-START_A_SERVER: Final = {"commands.serve"}
+# These commands alone start a server of their own, or make tokens for one.
+START_A_SERVER: Final = {"commands.serve", "commands.token", "commands.view"}
 # Reads no clock, starts no thread, does no input or output.
 PURE: Final = ("text", "jsonl", "graph", "tools")
 IMPURE_IMPORTS: Final = {

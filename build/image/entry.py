@@ -2,6 +2,7 @@
 
 Rules: started as another user than root it changes nothing. As root it takes over the server's folder itself, the
 memory files in it and their side files, nothing else: no recursion, no link followed, no file that has a second name.
+The memory file's path is read as the server reads it, see memory_app/expansion.py, which cannot be had here yet.
 A folder that belongs to somebody already (a bind mount of a person's own) keeps its owner: then the server runs as that
 owner. What cannot be taken over is left as it is: the server says what it cannot read or write.
 
@@ -15,6 +16,7 @@ import os
 import re
 import stat
 import sys
+import urllib.parse
 from typing import Final
 
 ARCHIVE: Final = "/opt/memory-server/memory-server.pyz"
@@ -69,8 +71,9 @@ def take_over(folder: str, memory_file: str, able: int) -> tuple[int, int]:
     `able`: the capabilities. Without that of giving, a folder of root's stays root's, and so does the server.
     """
     names = _MEMORY_FILE
-    if memory_file and os.path.dirname(os.path.join(folder, memory_file)) == os.path.normpath(folder):
-        names += "|" + re.escape(os.path.basename(memory_file))
+    for path in {memory_file, meant(memory_file, folder)}:
+        if path and os.path.dirname(os.path.join(folder, path)) == os.path.normpath(folder):
+            names += "|" + re.escape(os.path.basename(path))
     ours = re.compile(f"({names}){_SIDE_FILE}")
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -88,6 +91,23 @@ def take_over(folder: str, memory_file: str, able: int) -> tuple[int, int]:
     finally:
         os.close(descriptor)
     return user, group
+
+
+def meant(written: str, home: str) -> str:
+    """The path that the server will read out of MEMORY_FILE_PATH: without quotes, URL, `~` and variables."""
+    path = written.strip()
+    if len(path) >= 2 and path[0] == path[-1] and path[0] in "\"'":
+        path = path[1:-1].strip()
+    url = re.match(r"file:(?://(?:localhost)?(?=/))?(?=/)", path, re.IGNORECASE)
+    if url:
+        path = urllib.parse.unquote(path[url.end() :])
+    path = re.sub(r"^~(?=/)", lambda _: home, path)
+    environ = {**os.environ, "HOME": home}
+
+    def value(match: re.Match[str]) -> str:
+        return environ.get(match[1] or match[3]) or match[2] or ""
+
+    return re.sub(r"\$(?:\{(\w+)(?::-([^{}]*))?\}|([A-Za-z_]\w*))", value, path)
 
 
 def _owner(folder: str) -> tuple[int, int]:

@@ -13,8 +13,7 @@ from memory_app.commands.memory import changed, located, opened
 from memory_app.commands.screen.terminal import output, say, write_bytes
 from memory_app.errors import GraphError, UsageError
 from memory_app.text import shown
-from memory_app.tools import plans
-from memory_app.tools.arguments import EXAMPLES as CALLS
+from memory_app.tools import plans, table
 
 EXAMPLES: Final = (
     ("call", "list the tools, with an example of each"),
@@ -31,13 +30,13 @@ def register(parser: argparse.ArgumentParser) -> None:
 def run(asked: argparse.Namespace) -> int:
     if asked.tool is None:
         out = output()
-        for name, example in CALLS.items():
-            out.line(f"{out.styled(name, 'bold')}\n  {program()} call {name} '{example}'")
+        for name, tool in table.TOOLS.items():
+            out.line(f"{out.styled(name, 'bold')}\n  {program()} call {name} '{tool.example}'")
         return 0
     try:
-        planned = plans.plan(asked.tool, _decoded(asked.arguments))
-    except plans.UnknownTool:
-        raise UsageError(f"there is no tool {shown(asked.tool)}. The tools are {', '.join(CALLS)}.") from None
+        planned = table.plan(asked.tool, _decoded(asked.arguments))
+    except table.UnknownTool:
+        raise UsageError(f"there is no tool {shown(asked.tool)}. The tools are {', '.join(table.TOOLS)}.") from None
     path = located(asked, writes=isinstance(planned, plans.Write)).path
     with opened(path) as store:
         answer = planned.run(store.graph()) if isinstance(planned, plans.Read) else changed(store, planned.apply)

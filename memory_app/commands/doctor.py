@@ -16,7 +16,7 @@ from memory_app import __version__
 from memory_app.commands.clients.catalogue import Machine
 from memory_app.commands.clients.configured import Entry, entries, npm_memories
 from memory_app.commands.frame import program
-from memory_app.commands.memory import located, read_whole
+from memory_app.commands.memory import find_memory, read_whole
 from memory_app.commands.screen.terminal import Terminal, output, safe, write_json
 from memory_app.commands.upkeep import leftovers
 from memory_app.commands.upkeep.trials import Trial, trials
@@ -78,12 +78,14 @@ def run(asked: argparse.Namespace) -> int:
 
 def _memory(asked: argparse.Namespace) -> _Memory:
     try:
-        path, why = located(asked)[:2]
+        location = find_memory(asked)
     except UsageError as error:
         return _Memory(None, "", None, Trial("which file it is", False, str(error)), [], [])
+    path, why = location.path, location.why
     folder, tried = _tried(path)
     there = os.path.isdir(os.path.dirname(os.path.realpath(path)))
-    around = [Trial(one.text, None) for one in leftovers.findings(path)] if there else []
+    around = [Trial(note, None) for note in location.notes]
+    around += [Trial(one.text, None) for one in leftovers.findings(path)] if there else []
     return _Memory(path, why, folder, _state(path), tried, around)
 
 
@@ -134,7 +136,7 @@ def _tried(path: str) -> tuple[str, list[Trial]]:
 def _compared(found: list[Entry]) -> list[Trial]:
     """What is wrong with the entries, each by itself and all together."""
     wrong = [Trial(f"{one.client}, {one.name}", False, trouble) for one in found for trouble in one.troubles]
-    memories = dict.fromkeys(one.memory for one in found if one.kind == "this server" and one.memory)
+    memories = dict.fromkeys(one.memory for one in found if one.kind == "this server" and one.known)
     if len(memories) > 1:
         text = "their clients do not see the same memory: " + ", ".join(map(safe, memories))
         wrong.append(Trial("several memories are in use", None, text))

@@ -27,11 +27,16 @@ _SILENCE: Final = 1.0
 
 
 def located(asked: argparse.Namespace, *, writes: bool = False) -> Location:
-    """The memory that was asked for. A file of the old name is moved only by a command that `writes`."""
-    location = find(asked.file, asked.profile, surroundings(os.environ, sys.argv[0]), moves=writes)
+    """As `find_memory`; what is to be said of it goes to stderr."""
+    location = find_memory(asked, writes=writes)
     for note in location.notes:
         say(f"memory-server: {note}")
     return location
+
+
+def find_memory(asked: argparse.Namespace, *, writes: bool = False) -> Location:
+    """The memory that was asked for. A file of the old name is moved only by a command that `writes`."""
+    return find(asked.file, asked.profile, surroundings(os.environ, sys.argv[0]), moves=writes)
 
 
 def existing(asked: argparse.Namespace, *, writes: bool = False) -> Location:

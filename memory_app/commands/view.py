@@ -1,8 +1,11 @@
-"""Write the memory as one HTML page that draws it, searches it and lists it, and open it in the browser. The page needs
-no network and sends nothing anywhere. It is a private file among your temporary files, unless --output names another.
+"""Look at the memory in the browser: a graph, a search, tables. In a terminal the page is alive: it shows each change
+as it happens, and corrects what is wrong. It is served to your browser alone, until you press Ctrl-C or have closed it.
 
-If the browser cannot read it there (a browser from a snap or flatpak cannot), write it to your home folder:
---output ~/memory.html"""
+With --output, or without a terminal, one page is written that shows the memory as it is now, needs no network and sends
+nothing anywhere. It is a private file among your temporary files, unless --output names another.
+
+A browser from a snap or flatpak cannot read temporary files: add --no-open and open the address that is printed, or
+write the page to your home folder: --output ~/memory.html"""
 
 from __future__ import annotations
 
@@ -11,11 +14,15 @@ import contextlib
 import os
 import pathlib
 import re
+import secrets
 import stat
 import tempfile
+import threading
 import time
 import webbrowser
+from collections.abc import Mapping
 from typing import Final
+from urllib.parse import quote, urlencode
 
 from memory_app import viewer
 from memory_app.commands.memory import existing, opened, same_file, write_new
@@ -23,36 +30,138 @@ from memory_app.commands.screen.terminal import output, safe, say
 from memory_app.disk import calls
 from memory_app.disk.whole import TEMPORARY
 from memory_app.errors import UsageError
+from memory_app.text import shown
 from memory_app.tools import plans
 
 EXAMPLES: Final = (
-    ("view", "look at the memory in the browser"),
+    ("view", "look at the memory in the browser, and correct it"),
+    ('view "Ann Lee"', "begin with an entity"),
+    ("view --read-only", "only look"),
     ("view --output memory.html --no-open", "write the page to keep it or to show it elsewhere"),
 )
 
 _PAGE: Final = re.compile(rf"memory-view-[0-9a-f]{{32}}\.html({TEMPORARY.pattern})?")
+_PROFILE: Final = re.compile(r"memory(-[A-Za-z0-9._-]{1,64})?\.jsonl")
 _OLD: Final = 24 * 3600.0
 """Seconds after which nobody reads a page among the temporary files any more."""
+_LOGGED: Final = 4000
+"""Characters on the terminal about what goes wrong while the page is open."""
 
 
 def register(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--output", "-o", metavar="PATH", help="the file to write (default: a private temporary one)")
+    parser.add_argument("entity", metavar="NAME", nargs="?", help="the entity to begin with")
+    parser.add_argument("--output", "-o", metavar="PATH", help="write the page as it is now to this file")
     parser.add_argument("--force", action="store_true", help="replace the file of --output if it exists")
-    parser.add_argument("--no-open", action="store_true", help="only write the page")
+    parser.add_argument("--no-open", action="store_true", help="start no browser, only say where the page is")
+    parser.add_argument("--read-only", action="store_true", help="a page that cannot change the memory")
 
 
 def run(asked: argparse.Namespace) -> int:
-    path = existing(asked).path
-    target = asked.output or _temporary()
-    if same_file(target, path):
+    location = existing(asked)
+    if asked.output is not None and same_file(asked.output, location.path):
         raise UsageError("--output is the memory file itself. Name another file.")
-    with opened(path) as store:
-        page = viewer.page(plans.graph_json(store.graph()).decode(), os.path.basename(path))
-    write_new(target, [page.encode()], force=asked.force)
+    with opened(location.path) as store:
+        graph = store.graph()
+    if asked.entity is not None and asked.entity not in graph.entities and asked.entity not in graph.touching:
+        raise UsageError(f"no entity has the name {shown(asked.entity)}. Look for it with: search")
+    if asked.output is None and output().interactive:
+        return _serve(asked, location.path)
+    return _write(asked, location.path, plans.graph_json(graph).decode())
+
+
+def _write(asked: argparse.Namespace, path: str, graph: str) -> int:
+    """Write the page of this moment."""
+    target = asked.output or _temporary()
+    source = viewer.Source(os.path.basename(path), path, time.strftime("%Y-%m-%d %H:%M"))
+    write_new(target, [viewer.page(graph, source).encode()], force=asked.force)
     output().line(safe(os.path.abspath(target)))
-    if not asked.no_open and not _open(target):
+    address = pathlib.Path(target).resolve().as_uri() + (f"#{quote(asked.entity, safe='')}" if asked.entity else "")
+    if not asked.no_open and not _open(address):
         say("No browser could be started here. Open that file in one.")
     return 0
+
+
+def _serve(asked: argparse.Namespace, path: str) -> int:
+    """Serve the page until it is closed."""
+    try:
+        from memory_app.server.http import page
+        from memory_app.server.stderr import Notices
+    except ModuleNotFoundError as error:
+        raise UsageError(f"what serving the page needs is not there ({error.name}). Use --output FILE.") from None
+    token = secrets.token_urlsafe(32)
+    fragment = urlencode({"token": token} | ({"open": asked.entity} if asked.entity else {}))
+    door = _Door()
+
+    def ready(address: str) -> None:
+        if asked.no_open:
+            output().line(f"{address}#{fragment}")
+        else:
+            threading.Thread(target=door.open, args=(f"{address}#{fragment}",), daemon=True).start()
+        say(f"Looking at {shown(path)}. Ctrl-C ends it, and so does closing the page.")
+
+    view = page.View(viewer.served_page(), _memories(asked, path), token, asked.read_only)
+    try:
+        return page.run(view, Notices(_LOGGED), page.Events(ready, door.close))
+    finally:
+        door.close()
+
+
+def _memories(asked: argparse.Namespace, path: str) -> Mapping[str, str]:
+    """The memory that was asked for, and the profiles beside it unless it was named as a file."""
+    found = {os.path.basename(path): path}
+    if asked.file is None:
+        with contextlib.suppress(OSError):
+            for name in sorted(os.listdir(os.path.dirname(path))):
+                if _PROFILE.fullmatch(name) and os.path.isfile(os.path.join(os.path.dirname(path), name)):
+                    found.setdefault(name, os.path.join(os.path.dirname(path), name))
+    return found
+
+
+class _Door:
+    """The private file through which the browser learns the address: on a command line other users would see it."""
+
+    def __init__(self) -> None:
+        self._folder: str | None = None
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def open(self, address: str) -> None:
+        """Start the browser. Where there is none, or no file can be made, say the address."""
+        try:
+            with self._lock:
+                if self._closed:
+                    return
+                self._folder = tempfile.mkdtemp(prefix="memory-view-")  # 0700
+                path = os.path.join(self._folder, "open.html")
+                fd = calls.create(path)
+                try:
+                    calls.write_all(fd, [_leads_to(address).encode()])
+                finally:
+                    calls.close(fd)
+            if _open(pathlib.Path(path).as_uri()):
+                return
+        except OSError:
+            pass
+        self.close()
+        say("No browser could be started here. Open this address in one:")
+        output().line(address)
+
+    def close(self) -> None:
+        """Remove the file: the page is open, or is no longer there."""
+        with self._lock, contextlib.suppress(OSError):
+            self._closed = True
+            if self._folder is not None:
+                calls.remove(os.path.join(self._folder, "open.html"))
+                calls.remove_folder(self._folder)
+                self._folder = None
+
+
+def _leads_to(address: str) -> str:
+    """A page that leads to the address, which holds no character that HTML would read as anything else."""
+    return (
+        '<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer">'
+        f'<meta http-equiv="refresh" content="0; url={address.replace("&", "&amp;")}"><title>Memory</title>'
+    )
 
 
 def _temporary() -> str:
@@ -73,8 +182,8 @@ def _tidy(folder: str) -> None:
                     calls.remove(path)
 
 
-def _open(path: str) -> bool:
+def _open(address: str) -> bool:
     try:
-        return webbrowser.open(pathlib.Path(path).resolve().as_uri())
+        return webbrowser.open(address)
     except (webbrowser.Error, OSError):
         return False

@@ -145,6 +145,21 @@ def create(path: str, mode: int = 0o600, *, patient: bool = True) -> int:
     return _patiently(lambda: os.open(path, flags, mode)) if patient else os.open(path, flags, mode)
 
 
+def open_to_append(path: str, mode: int = 0o600) -> int:
+    """Open a regular file for writing at its end, whoever else writes there; it is made if it is not there.
+
+    A FIFO that nobody reads, and anything else that is no regular file, is refused without waiting for it.
+    """
+    flags = os.O_CREAT | os.O_WRONLY | os.O_APPEND | _flag("O_NONBLOCK") | _flag("O_NOCTTY") | _flag("O_CLOEXEC")
+    fd = _patiently(lambda: os.open(path, flags | _flag("O_BINARY"), mode))
+    try:
+        _expect_regular(os.fstat(fd), path)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
 def write_all(fd: int, chunks: Iterable[bytes]) -> None:
     """Write the chunks one after the other, however little the system takes at a time.
 

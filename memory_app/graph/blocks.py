@@ -8,7 +8,7 @@ bytes once a save has: going through all lines again costs several times as much
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Generic, TypeVar
 
 from memory_app.jsonl.records import EntityLine, RelationLine
@@ -25,12 +25,13 @@ L = TypeVar("L", bound="EntityLine | RelationLine")
 class Block(Generic[L]):
     """The lines of one span; their folded text and their joined bytes when these were asked for."""
 
-    __slots__ = ("_folded", "_joined", "_starts", "lines")
+    __slots__ = ("_folded", "_joined", "_keys", "_starts", "lines")
 
     def __init__(self, lines: tuple[L, ...]) -> None:
         self.lines = lines
         self._folded: str | None = None
         self._joined: bytes | None = None
+        self._keys: str | None = None
         self._starts: list[int] = []
 
     def joined(self) -> bytes:
@@ -39,8 +40,38 @@ class Block(Generic[L]):
             self._joined = b"\n".join((*(line.raw for line in self.lines), b""))
         return self._joined
 
+    def kept(self, joined: Callable[[Sequence[L]], str]) -> str:
+        """What `joined` makes of the lines: made once, so it must always be the same function."""
+        if self._keys is None:
+            self._keys = joined(self.lines)
+        return self._keys
+
     def lines_with(self, query: str, folded: Callable[[L], str]) -> Iterator[L]:
         """The lines whose folded text holds the query, which lies in one line; `folded` gives a line's text."""
+        text = self.text(folded)
+        found = text.find(query)
+        while found >= 0:
+            place = bisect_right(self._starts, found) - 1
+            yield self.lines[place]
+            if place + 1 == len(self._starts):
+                return
+            found = text.find(query, self._starts[place + 1])
+
+    def lines_with_all(self, words: Sequence[str], folded: Callable[[L], str]) -> Iterable[L]:
+        """The lines whose folded text holds each of the words, none of which spans two texts."""
+        text = self.text(folded)
+        for word in words:
+            if word not in text:
+                return ()
+        starts = self._starts
+        texts = [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+        places: Iterable[int] = range(len(texts))
+        for word in words:
+            places = [place for place in places if word in texts[place]]
+        return [self.lines[place] for place in places]
+
+    def text(self, folded: Callable[[L], str]) -> str:
+        """The folded texts of all lines, joined."""
         if self._folded is None:
             texts = [folded(line) for line in self.lines]
             starts, position = [], 0
@@ -48,13 +79,7 @@ class Block(Generic[L]):
                 starts.append(position)
                 position += len(text) + 1
             self._starts, self._folded = starts, SEPARATOR.join(texts)
-        found = self._folded.find(query)
-        while found >= 0:
-            place = bisect_right(self._starts, found) - 1
-            yield self.lines[place]
-            if place + 1 == len(self._starts):
-                return
-            found = self._folded.find(query, self._starts[place + 1])
+        return self._folded
 
 
 class Blocks(Generic[L]):

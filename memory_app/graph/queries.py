@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from memory_app.graph import loose
 from memory_app.graph.blocks import SEPARATOR
 from memory_app.graph.graph import Graph
 from memory_app.jsonl.records import EntityLine, RelationLine
@@ -29,31 +30,95 @@ def everything(graph: Graph) -> Found:
 
 def open_nodes(graph: Graph, names: Sequence[str]) -> Found:
     """The named entities, the relations between them, and those that join one of them to any other name."""
-    wanted = {name: line for name in names if (line := graph.entities.get(name)) is not None}
+    opened = reached(graph, names, 0)
+    return Found(opened, *joined(graph, opened, opened))
+
+
+def reached(graph: Graph, names: Iterable[str], depth: int) -> list[EntityLine]:
+    """The named entities in file order, then those that are one relation away from them, and so on up to `depth`."""
+    found = {name: line for name in names if (line := graph.entities.get(name)) is not None}
+    opened = _in_order(found.values())
+    last = opened
+    for _ in range(depth):
+        next_ones: dict[str, EntityLine] = {}
+        for relation in touching(graph, last):
+            for name in (relation.source, relation.target):
+                if name not in found and (line := graph.entities.get(name)) is not None:
+                    found[name] = next_ones[name] = line
+        last = list(next_ones.values())
+        opened = opened + last
+    return opened
+
+
+def joined(
+    graph: Graph, chosen: Iterable[EntityLine], opened: Iterable[EntityLine]
+) -> tuple[list[RelationLine], list[RelationLine]]:
+    """The relations at the chosen entities: those among all opened ones, and those that lead outside."""
+    names = {line.name for line in opened}
     between: list[RelationLine] = []
     external: list[RelationLine] = []
-    for relation in touching(graph, wanted.values()):
-        (between if relation.source in wanted and relation.target in wanted else external).append(relation)
-    return Found(_in_order(wanted.values()), between, external)
+    for relation in touching(graph, chosen):
+        (between if relation.source in names and relation.target in names else external).append(relation)
+    return between, external
 
 
-def search(graph: Graph, query: str) -> list[EntityLine]:
-    """The entities that match: those that hold the whole folded query, else those that hold all of its words."""
+class Matches(NamedTuple):
+    """What a search found: in file order, or best first if `loose`, since no entity holds all of the words."""
+
+    lines: list[EntityLine]
+    loose: bool = False
+
+
+def search(graph: Graph, query: str) -> Matches:
+    """The entities that hold the whole folded query, else those that hold all of its words, else what comes near."""
+    found = strict_search(graph, query)
+    if found:
+        return Matches(found)
+    near = loose.search(graph, query)
+    return Matches(near, bool(near))
+
+
+def strict_search(graph: Graph, query: str) -> list[EntityLine]:
+    """The entities that hold the whole folded query, else those that hold all of its words."""
     if not query.strip():
         return list(graph.first_entities())
     folded = fold(query)
     if not folded.strip():
         return [line for line in graph.first_entities() if any(query in text for text in _texts(line))]
     found = _holding(graph, folded)
-    words = folded.split()
+    if not found and folded.strip() == "*":
+        return list(graph.first_entities())
+    # The longest word is most likely the rarest, and only where it stands the others are looked for.
+    words = sorted(dict.fromkeys(folded.split()), key=len, reverse=True)
     if not found and words != [folded]:
-        found = _holding(graph, words[0])
-        for word in words[1:]:
-            if not found:
-                break
-            with_word = _holding(graph, word)
-            found = {order: line for order, line in found.items() if order in with_word}
+        found = _holding_all(graph, words)
     return _in_order(found.values())
+
+
+def by_relevance(matches: Iterable[EntityLine], query: str) -> list[EntityLine]:
+    """The matches with the most relevant first, equals in the order in which they come.
+
+    Exact name, name that begins with the query, name that holds it or all of its words, name that holds some of them,
+    type, observation.
+    """
+    folded = fold(query).strip()
+    words = list(dict.fromkeys(folded.split()))
+    types: dict[str, bool] = {}
+
+    def relevance(line: EntityLine) -> int:
+        name = fold(line.name)
+        if name.strip() == folded:
+            return 0
+        if name.startswith(folded):
+            return 1
+        held = sum(word in name for word in words)
+        if held:
+            return 2 if held == len(words) or folded in name else 3
+        if line.entity_type not in types:
+            types[line.entity_type] = folded in fold(line.entity_type)
+        return 4 if types[line.entity_type] else 5
+
+    return sorted(matches, key=relevance) if folded else list(matches)
 
 
 def touching(graph: Graph, entities: Iterable[EntityLine]) -> list[RelationLine]:
@@ -87,6 +152,17 @@ def _holding(graph: Graph, folded: str) -> dict[int, EntityLine]:
         if first is line or any(folded in fold(text) for text in line.own_observations()):
             found[first.order] = first
     return found
+
+
+def _holding_all(graph: Graph, words: list[str]) -> dict[int, EntityLine]:
+    """The entities that hold each of the words, anywhere, by their first line's place."""
+    if graph.repeats or any(SEPARATOR in word for word in words):
+        found = _holding(graph, words[0])
+        for word in words[1:]:
+            found = {order: line for order, line in found.items() if any(word in fold(text) for text in _texts(line))}
+        return found
+    blocks = graph.entity_lines.blocks
+    return {line.order: line for block in blocks for line in block.lines_with_all(words, _folded)}
 
 
 def _folded(line: EntityLine) -> str:

@@ -11,11 +11,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, TypeVar
 
 from memory_app.jsonl.parser import parse, skip_space
 from memory_app.jsonl.records import (
     KIND_KEYS,
+    OWNER_KEYS,
     RELATION_KEYS,
     SOURCE_KEYS,
     TARGET_KEYS,
@@ -25,7 +26,10 @@ from memory_app.jsonl.records import (
     RelationLine,
     encode,
     first_key,
+    listed,
+    name_key,
     observation_text,
+    observations_key,
     quote,
     record,
 )
@@ -40,6 +44,8 @@ _OWN_FORM: Final = re.compile(
 )
 # Our own marker, written only where nothing but lines of others is left: the file is still known as a memory.
 OWN_MARKER: Final = b'{"type":"_memory"}'
+L = TypeVar("L", EntityLine, RelationLine)
+
 _BETWEEN_RECORDS: Final = re.compile(r"[ \t\r,\ufeff]*")
 _scan_string: Final = json.decoder.scanstring  # type: ignore[attr-defined]
 
@@ -79,11 +85,16 @@ def from_value(value: Any, kind: str | None) -> Line | bytes:
     if made is None:
         return encode(value)
     body: dict[str, Any]
+    if isinstance(made, EntityLine) and made.part:
+        raw = encode(value)
+        return record(value, raw) or raw
     if isinstance(made, EntityLine):
-        items = value.get("observations")
+        key, named = observations_key(value), name_key(value)
+        items = None if key is None else listed(value[key])
         kept = items if isinstance(items, list) else [] if items is None else [items]
-        body = {"type": "entity", "name": value["name"], "entityType": made.entity_type, "observations": kept}
-        taken = {first_key(value, TYPE_KEYS)}
+        name = made.name if named is None else value[named]
+        body = {"type": "entity", "name": name, "entityType": made.entity_type, "observations": kept}
+        taken = {first_key(value, TYPE_KEYS), key, named}
     else:
         body = {"type": "relation", "from": made.source, "to": made.target, "relationType": made.relation_type}
         taken = {first_key(value, keys) for keys in (SOURCE_KEYS, TARGET_KEYS, RELATION_KEYS)}
@@ -95,9 +106,14 @@ def from_value(value: Any, kind: str | None) -> Line | bytes:
 
 def with_observations(line: EntityLine, added: Sequence[str]) -> EntityLine:
     """The record with observations put at its end; every other byte stays."""
-    text = line.raw.decode()
-    items = ",".join(map(quote, added))
-    span = _observations_span(text)
+    return with_items(line, [quote(text) for text in added])
+
+
+def with_items(line: EntityLine, added: Sequence[str]) -> EntityLine:
+    """The same for items that are given as their JSON."""
+    text = _in_our_keys(line)
+    items = ",".join(added)
+    span = _span(text, "observations")
     if span is None:
         end = text.rindex("}")
         raw = f'{text[:end].rstrip()},"observations":[{items}]{text[end:]}'
@@ -114,27 +130,89 @@ def with_observations(line: EntityLine, added: Sequence[str]) -> EntityLine:
 
 def without_observations(line: EntityLine, gone: Collection[str]) -> EntityLine:
     """The record without each observation of these texts; every other item keeps its form."""
-    text = line.raw.decode()
-    span = _observations_span(text)
-    if span is None:
+    held = items_of(line)
+    kept = [raw for said, raw in held if said not in gone]
+    return line if len(kept) == len(held) else _with_all_items(line, kept)
+
+
+def with_observation_replaced(line: EntityLine, old: str, new: str) -> EntityLine:
+    """The record with an observation's text replaced wherever it stands; an object keeps its other keys."""
+    held = items_of(line)
+    if all(said != old for said, _ in held):
         return line
+    return _with_all_items(line, [_said_anew(raw, old, new) if said == old else raw for said, raw in held])
+
+
+def items_of(line: EntityLine) -> list[tuple[str | None, str]]:
+    """The observations of this line alone: what each says, and its JSON."""
+    text = _editable(line)
+    span = _observations_span(line, text)
+    if span is None:
+        return []
     start, end = span
     if text[start] != "[":
-        if observation_text(parse(text, start)[0]) not in gone:
-            return line
-        return _edited(line, f"{text[:start]}[]{text[end:]}")
-    kept, count, position = [], 0, skip_space(text, start + 1)
+        said = observation_text(parse(text, start)[0])
+        return [] if said is None else [(said, text[start:end])]
+    found, position = [], skip_space(text, start + 1)
     while text[position] != "]":
         value, item_end = parse(text, position)
-        count += 1
-        if observation_text(value) not in gone:
-            kept.append(text[position:item_end])
+        found.append((observation_text(value), text[position:item_end]))
         position = skip_space(text, item_end)
         if text[position] == ",":
             position = skip_space(text, position + 1)
-    if len(kept) == count:
+    return found
+
+
+def with_name(line: EntityLine, name: str) -> EntityLine:
+    """The record of another name; every other byte stays."""
+    keys = OWNER_KEYS if line.part else ("name",)
+    return _edited(line, _with_value(_editable(line), keys, name))
+
+
+def with_type(line: EntityLine, entity_type: str) -> EntityLine:
+    """The record of another type; every other byte stays."""
+    return _edited(line, _with_value(_in_our_keys(line), TYPE_KEYS, entity_type))
+
+
+def with_ends(line: RelationLine, source: str, target: str) -> RelationLine:
+    """The relation between other ends; every other byte stays."""
+    text = _with_value(_with_value(line.raw.decode(), SOURCE_KEYS, source), TARGET_KEYS, target)
+    return _edited_relation(line, text)
+
+
+def with_other_keys(line: L, other: Line, own: Collection[str], differing: str) -> L:
+    """The record with what another one holds under keys that are not `own`.
+
+    What the record has under the same key stays; a value that differs from it is kept in an object under the key
+    `differing`, in a list under its own key.
+    """
+    text, taken = line.raw.decode(), other.raw.decode()
+    have = {key: text[start:end] for key, _, start, end in _members(text)}
+    added: list[str] = []
+    apart: dict[str, list[Any]] = {}
+    for key, _, start, end in _members(taken):
+        if key in own or have.get(key) == taken[start:end]:
+            continue
+        if key in have:
+            apart.setdefault(key, []).append(json.loads(taken[start:end]))
+        else:
+            added.append(f"{encode(key).decode()}:{taken[start:end]}")
+    if apart:
+        before = json.loads(have[differing]) if differing in have else {}
+        kept: dict[str, Any] = before if isinstance(before, dict) else {differing: [before]}
+        for key, others in apart.items():
+            kept[key] = _with_each_once(kept.get(key, []), others)
+        if differing in have:
+            start, end = _span(text, differing) or (0, 0)
+            text = f"{text[:start]}{encode(kept).decode()}{text[end:]}"
+        else:
+            added.append(f"{encode(differing).decode()}:{encode(kept).decode()}")
+    if added:
+        end = text.rindex("}")
+        text = f"{text[:end].rstrip()},{','.join(added)}{text[end:]}"
+    if text.encode() == line.raw:
         return line
-    return _edited(line, f"{text[:start]}[{','.join(kept)}]{text[end:]}")
+    return _edited(line, text) if isinstance(line, EntityLine) else _edited_relation(line, text)
 
 
 def chunks(head: Sequence[bytes], records: Iterable[bytes], tail: Sequence[bytes]) -> Iterator[bytes]:
@@ -155,24 +233,114 @@ def _joined(lines: Iterable[bytes]) -> bytes:
     return b"\n".join((*lines, b""))
 
 
-def _observations_span(text: str) -> tuple[int, int] | None:
-    """Where the value of `observations` stands in a record's text."""
+def _with_each_once(held: Any, others: Sequence[Any]) -> list[Any]:
+    there = held if isinstance(held, list) else [held]
+    return [*there, *(one for one in others if one not in there)]
+
+
+class _Member(NamedTuple):
+    """A key of a record's text and its value: where both stand."""
+
+    key: str
+    start: int
+    value: int
+    end: int
+
+
+def _members(text: str) -> Iterator[_Member]:
     position = skip_space(text, 1)
     while text[position] == '"':
+        start = position
         key, position = _scan_string(text, position + 1)
-        start = skip_space(text, skip_space(text, position) + 1)  # over the colon
-        _, end = parse(text, start)
-        if key == "observations":
-            return start, end
+        value = skip_space(text, skip_space(text, position) + 1)  # over the colon
+        _, end = parse(text, value)
+        yield _Member(key, start, value, end)
         position = skip_space(text, end)
         if text[position] == ",":
             position = skip_space(text, position + 1)
-    return None
+
+
+def _span(text: str, key: str) -> tuple[int, int] | None:
+    """Where the value of a key stands in a record's text."""
+    return next(((start, end) for found, _, start, end in _members(text) if found == key), None)
+
+
+def _in_our_keys(line: EntityLine) -> str:
+    """The record's text with our keys in place of the spellings that are read for them."""
+    text = line.raw.decode()
+    if line.plain:
+        return text
+    value = parse(text)[0]
+    renamed: dict[str | None, str] = {
+        name_key(value): "name",
+        first_key(value, TYPE_KEYS): "entityType",
+        observations_key(value): "observations",
+    }
+    stated = first_key(value, KIND_KEYS)
+    own_type = stated is not None and value[stated] != "entity" and first_key(value, TYPE_KEYS) is None
+    if own_type:  # a fork that writes `_type` for `type` goes on reading its records
+        renamed[stated] = "entityType"
+    made = text
+    for member in reversed(list(_members(text))):
+        if member.key not in renamed:
+            continue
+        ours, held = renamed[member.key], value[member.key]
+        if ours == "observations" and listed(held) is not held:  # a list in an object of its own
+            start, end = _span(text[member.value : member.end], next(iter(held))) or (0, member.end - member.value)
+            made = made[: member.value] + text[member.value :][start:end] + made[member.end :]
+        if ours != member.key and ours not in value:
+            made = made[: member.start] + quote(ours) + made[text.index(":", member.start + len(member.key)) :]
+    if own_type:
+        made = made[: made.index("{") + 1] + '"type":"entity",' + made[made.index("{") + 1 :].lstrip()
+    return made
+
+
+def _editable(line: EntityLine) -> str:
+    """The text in which a record is edited; one of observations alone keeps its keys."""
+    return line.raw.decode() if line.part else _in_our_keys(line)
+
+
+def _observations_span(line: EntityLine, text: str) -> tuple[int, int] | None:
+    key = observations_key(parse(text)[0]) if line.part else "observations"
+    return None if key is None else _span(text, key)
+
+
+def _with_value(text: str, keys: Sequence[str], value: str) -> str:
+    """A record's text with another string under the one of these keys that is read, the first if there is none."""
+    key = first_key(parse(text)[0], keys)
+    span = None if key is None else _span(text, key)
+    if span is None:
+        end = text.rindex("}")
+        return f"{text[:end].rstrip()},{quote(keys[0])}:{quote(value)}{text[end:]}"
+    start, end = span
+    return f"{text[:start]}{quote(value)}{text[end:]}"
+
+
+def _with_all_items(line: EntityLine, items: Sequence[str]) -> EntityLine:
+    text = _editable(line)
+    start, end = _observations_span(line, text) or (0, 0)
+    return _edited(line, f"{text[:start]}[{','.join(items)}]{text[end:]}")
+
+
+def _said_anew(raw: str, old: str, new: str) -> str:
+    """An observation's JSON with another text."""
+    if raw.startswith("{"):
+        for _, _, start, end in _members(raw):
+            value = parse(raw, start)[0]
+            if isinstance(value, str) and observation_text(value) == old:
+                return f"{raw[:start]}{quote(new)}{raw[end:]}"
+    return quote(new)
 
 
 def _edited(line: EntityLine, raw: str) -> EntityLine:
-    made = record(parse(raw)[0], raw.encode(), "entity")
+    made = record(parse(raw)[0], raw.encode(), "observation" if line.part else "entity")
     assert isinstance(made, EntityLine)
+    return made.placed(line.order)
+
+
+def _edited_relation(line: RelationLine, raw: str) -> RelationLine:
+    made = record(parse(raw)[0], raw.encode(), "relation")
+    assert isinstance(made, RelationLine)
     return made.placed(line.order)
 
 

@@ -17,13 +17,18 @@ the default one, `memory-NAME.jsonl`. The default place is the first of:
 5. a new file in the server's folder, if one can be made there
 6. a new file in the data folder
 
+A file that exists at a given path as it is written stays the memory: the npm server and 1.0 expanded less, or nothing.
+
 `locate` changes nothing, apart from a file that it makes and removes to see whether it can.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import shlex
+import stat
 import sys
 from collections.abc import Mapping
 from typing import Final, NamedTuple
@@ -32,7 +37,7 @@ from memory_app.disk import calls, whole
 from memory_app.errors import UsageError
 from memory_app.location import environment
 from memory_app.location.environment import value_of
-from memory_app.location.expansion import FILE_NAME, data_folder, expanded, file_path, flavour
+from memory_app.location.expansion import FILE_NAME, data_folder, expanded, file_path, flavour, unquoted
 from memory_app.text import shown
 
 PACKAGE: Final = os.path.dirname(os.path.dirname(__file__))
@@ -87,10 +92,12 @@ def locate(file: str | None, profile: str | None, around: Surroundings) -> Locat
         f"{shown(name)} is set, but this program does not read it: did you mean {meant}?"
         for name, meant in environment.misspelt(around.environ, around.platform)
     )
-    file, profile = _given(file), _given(profile)
+    for option, given in (("--file", file), ("--profile", profile)):
+        if given is not None and not given.strip():  # as from a variable that a script meant to set
+            raise UsageError(f"{option} is empty. Give it a value, or leave it out.")
     if file is None and profile is None:
         sources = (environment.FILE, environment.PROFILE)
-        file, profile = (value_of(name, around.environ, around.platform) for name in sources)
+        file, profile = (_set(name, around) for name in sources)
         base, base_name = _server_base(around), "server's folder"
     else:
         sources = ("--file", "--profile")
@@ -100,8 +107,7 @@ def locate(file: str | None, profile: str | None, around: Surroundings) -> Locat
             f"{sources[0]} and {sources[1]} are both given: a profile has its file beside the default one."
         )
     if file is not None:
-        path = _file(file, sources[0], base, base_name, around)
-        return Location(path, f"from {sources[0]}", notes)
+        return _given(file, sources[0], base, base_name, around, notes)
     if profile is not None and not _PROFILE.fullmatch(profile):
         raise UsageError(f"{sources[1]}: a name has 1 to 64 of the characters A-Z a-z 0-9 . _ - and no others.")
     found = _default(FILE_NAME if profile is None else f"memory-{profile}.jsonl", around)
@@ -109,9 +115,90 @@ def locate(file: str | None, profile: str | None, around: Surroundings) -> Locat
     return found._replace(why=why, notes=notes + found.notes)
 
 
-def _given(option: str | None) -> str | None:
-    """The value of an option; an empty one, as from an unset variable of a shell, counts as not given."""
-    return option if option is not None and option.strip() else None
+def literal_path(written: str, base: str | None, around: Surroundings) -> str | None:
+    """The memory at the path taken as it is written, as the npm server takes it; None if there is no file."""
+    if "\0" in written or (base is None and not flavour(around.platform).isabs(written)):
+        return None
+    path = file_path(written, base or "", around.platform)
+    if os.path.isdir(path):
+        path = os.path.join(path, FILE_NAME)
+    return path if os.path.isfile(path) else None
+
+
+def _set(name: str, around: Surroundings) -> str | None:
+    """A variable's value as it is written; None if nothing is left of it without white space and quotes."""
+    value = value_of(name, around.environ, around.platform)
+    return value if value is not None and unquoted(value) else None
+
+
+def _given(
+    written: str, source: str, base: str | None, base_name: str, around: Surroundings, notes: tuple[str, ...]
+) -> Location:
+    """The memory at a path that was given. UsageError if there is none there, and could be none."""
+    literal = literal_path(written, base, around)
+    try:
+        path = _file(written, source, base, base_name, around)
+    except UsageError as error:
+        if literal is None:
+            raise
+        note = f"{source} is taken as it is written, since {shown(literal)} exists. Otherwise: {error}"
+        move = f"To leave that: {_move(literal, None, around.platform)}, and set {source} to the new path."
+        return Location(literal, f"from {source}, as written", (*notes, note, move))
+    if literal is None or path == literal or (os.path.exists(path) and os.path.samefile(path, literal)):
+        _expect_a_file(path, source)
+        return Location(path, f"from {source}", notes)
+    if os.path.isfile(path) and _expanded_before(written, around.platform):
+        note = f"{shown(path)} is used; there is also {shown(literal)}, the same path as it is written, not used."
+        return Location(path, f"from {source}", (*notes, note))
+    note = f"{source} is taken as it is written, since {shown(literal)} exists; it means {shown(path)}."
+    if os.path.isfile(path):
+        more = f"That one exists too: bring one over to the other with import, then remove {shown(literal)}."
+    else:
+        more = f"To move the memory there: {_move(literal, path, around.platform)}"
+    return Location(literal, f"from {source}, as written", (*notes, note, more))
+
+
+def _expanded_before(written: str, platform: str) -> bool:
+    """Whether 1.0 expanded this path, so that its memory is at the expanded one."""
+    forms = r"~[^/]*/|\$\{[^}:]*\}" if platform != "win32" else r"~[^/\\]*[/\\]|\$\{[^}:]*\}|%[^%]+%|\""
+    return re.match(forms, written) is not None or re.search(r"\$\{[^}:]*\}", written) is not None
+
+
+def _move(literal: str, path: str | None, platform: str) -> str:
+    """The command line that moves a memory; to a place of one's choice where none is known."""
+    if platform == "win32":
+        folder = f'mkdir "{os.path.dirname(path)}" & ' if path and not os.path.isdir(os.path.dirname(path)) else ""
+        return shown(f'{folder}move "{literal}" "{path or "NEW PATH"}"')
+    target = shlex.quote(path) if path else "NEW_PATH"
+    new = path is not None and not os.path.isdir(os.path.dirname(path))
+    folder = f"mkdir -p {shlex.quote(os.path.dirname(path or ''))} && " if new else ""
+    return shown(f"{folder}mv {shlex.quote(literal)} {target}")
+
+
+_NO_FILES: Final = (
+    (stat.S_ISFIFO, "a FIFO"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def _expect_a_file(path: str, source: str) -> None:
+    """UsageError if a memory can neither be read nor made at the path, whatever its folder's rights."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError as error:
+        problem = {
+            errno.ELOOP: "is a link that leads back to itself",
+            errno.ENAMETOOLONG: "is longer than this system takes",
+            errno.ENOTDIR: "leads through a file as if that were a folder",
+        }.get(error.errno or 0)
+        if problem:
+            raise UsageError(f"{source}: {shown(path)} {problem}. Name another file.") from error
+        return
+    kind = next((name for holds, name in _NO_FILES if holds(mode)), None)
+    if kind:
+        raise UsageError(f"{source}: {shown(path)} is {kind}, and a memory is a regular file. Name another one.")
 
 
 def _file(written: str, source: str, base: str | None, base_name: str, around: Surroundings) -> str:
@@ -126,7 +213,7 @@ def _file(written: str, source: str, base: str | None, base_name: str, around: S
 
 def _server_base(around: Surroundings) -> str | None:
     """The server's folder, or what stands for it."""
-    home = value_of(environment.HOME, around.environ, around.platform)
+    home = _set(environment.HOME, around)
     if home is not None:
         return _home(home, around)
     return around.server_folder or data_folder(around.environ, around.platform)
@@ -142,7 +229,7 @@ def _home(written: str, around: Surroundings) -> str:
 
 def _default(name: str, around: Surroundings) -> Location:
     paths = flavour(around.platform)
-    home = value_of(environment.HOME, around.environ, around.platform)
+    home = _set(environment.HOME, around)
     if home is not None:
         path = paths.join(_home(home, around), name)
         return Location(path, f"in {environment.HOME}", (), _old(path))
@@ -154,9 +241,11 @@ def _default(name: str, around: Surroundings) -> Location:
         raise UsageError(f"There is no home folder to keep the memory in. Set {environment.FILE} to a file's path.")
     existing = [path for path in (here, there) if path is not None and _is_there(path)]
     existing += [old for old in (_old(path) for path in (here, there) if path is not None) if old is not None]
-    unused = [shown(path) for path in existing if path not in (chosen.path, chosen.old)]
-    note = f"{shown(chosen.path)} is used; there is also {' and '.join(unused)}, which is not used."
-    return chosen.noted(note) if unused else chosen
+    passed = [path for path in existing if path not in (chosen.path, chosen.old)]
+    if not passed:
+        return chosen
+    note = f"{shown(chosen.path)} is used; there is also {' and '.join(map(shown, passed))}, which is not used: "
+    return chosen.noted(note + ("it cannot be written." if not _is_writable(passed[0]) else "the other comes first."))
 
 
 def _first(here: str | None, there: str | None) -> Location | None:

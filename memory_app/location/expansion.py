@@ -1,8 +1,11 @@
-"""From what a person wrote to a path: variables, the home folder, both slashes. Nothing here touches the file system.
+"""From what a person wrote to a path: variables, the home folder, quotes, URLs, both slashes. No file system here.
 
-Rules:
-- A leading `~`, `${NAME}` and on Windows `%NAME%` are expanded once; what they stand for is taken as it is.
-- What is not set is an error, never a file with a strange name. A variable with an empty value counts as not set.
+A path comes from a configuration file, a container's options or a script, and no shell may have seen it. Rules:
+
+- White space and one pair of quotes around it go. `file://` URLs are taken, other URLs refused.
+- A leading `~`, `$NAME`, `${NAME}`, `${NAME:-default}` and on Windows `%NAME%` are expanded once; what they stand for
+  is taken as it is. A variable with an empty value counts as not set.
+- What is not set, or only a client or a shell could have filled in, is an error, never a file with a strange name.
 - A relative path is joined to its base and its dots are resolved, as the npm server does; an absolute one stays as it
   is, since the dots of a path through a link mean something else. Windows itself resolves dots by their text.
 - Windows paths are treated as such on every platform, by `platform`, so that their rules can be tested anywhere.
@@ -25,8 +28,17 @@ from memory_app.text import shown
 FILE_NAME: Final = "memory.jsonl"
 _FOLDER_NAME: Final = "memory-server"
 
-_VARIABLE: Final = re.compile(r"\$\{([^}]*)\}")
-_VARIABLE_ON_WINDOWS: Final = re.compile(r"\$\{([^}]*)\}|%([^%]+)%")
+_NAME: Final = r"\$([A-Za-z_][A-Za-z0-9_]*)"
+_VARIABLE: Final = re.compile(rf"\$\{{|{_NAME}")
+_VARIABLE_ON_WINDOWS: Final = re.compile(rf"\$\{{|{_NAME}|%([^%]+)%")
+"""`${`, whose end is looked for separately since a default may hold variables of its own, or one with its name."""
+
+_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(?=//)|(file):(?=/)", re.IGNORECASE)
+"""Two letters or more: one is a drive of Windows. `file:/x` is a URL too, by RFC 8089."""
+
+_OF_WINDOWS: Final = re.compile(r"%[A-Za-z_][A-Za-z0-9_()]*%(?=[/\\]|$)")
+"""A variable of Windows at the beginning of a path, which no other system expands."""
+
 _CLIENT_VARIABLE: Final = re.compile(r"workspace\w*|userHome|cwd|file\w*|pathSeparator|__dirname|.*[:./].*", re.DOTALL)
 """What VS Code, Cursor, Windsurf and bundles name like that (`${workspaceFolder}`, `${env:HOME}`, `${user_config.x}`);
 no environment has such names."""
@@ -36,22 +48,22 @@ def flavour(platform: str) -> ModuleType:
     return ntpath if platform == "win32" else posixpath
 
 
+def unquoted(written: str) -> str:
+    """`written` without the white space and the one pair of quotes around it."""
+    text = written.strip()
+    if len(text) >= 2 and text[0] == text[-1] and text[0] in "\"'":
+        text = text[1:-1].strip()
+    return text
+
+
 def expanded(written: str, source: str, environ: Mapping[str, str], platform: str) -> str:
-    """`written` with its variables and its home folder put in. `source` is the option or variable that errors name."""
-    if "\0" in written:
+    """The path that `written` means. `source` is the option or variable that errors name."""
+    text = unquoted(written)
+    if not text:
+        raise UsageError(f"{source} is empty. Write the path out.")
+    if "\0" in text:
         raise UsageError(f"{source} holds a NUL character: no file can have such a name.")
-    if platform == "win32" and len(written) > 2 and written[0] == written[-1] == '"':
-        written = written[1:-1]  # `set NAME="a b"` keeps its quotes, which no name can hold there
-
-    def put_in(match: re.Match[str]) -> str:
-        name = match[match.lastindex or 1]
-        value = value_of(name, environ, platform)
-        if value is None:
-            raise UsageError(_not_set(source, match[0], name))
-        return value
-
-    home, rest = _split_home(written, source, environ, platform)
-    path = home + (_VARIABLE_ON_WINDOWS if platform == "win32" else _VARIABLE).sub(put_in, rest)
+    path = _Expansion(source, environ, platform).path(_without_scheme(text, source, platform))
     try:
         os.fsencode(path)
     except UnicodeEncodeError as error:
@@ -94,22 +106,118 @@ def data_folder(environ: Mapping[str, str], platform: str) -> str | None:
     return str(paths.join(base, _FOLDER_NAME)) if base else None
 
 
-def _split_home(written: str, source: str, environ: Mapping[str, str], platform: str) -> tuple[str, str]:
-    """The home folder that a leading `~` stands for, or "", and what follows it."""
-    if not written.startswith("~"):
-        return "", written
-    slashes = "/\\" if platform == "win32" else "/"
-    end = next((i for i, c in enumerate(written) if c in slashes), len(written))
-    user, rest = written[1:end], written[end:]
-    if user and not rest:
-        return "", written  # a file whose name begins with ~
-    home = _home_of_user(user, platform) if user else home_folder(environ, platform)
-    if home is None:
-        whose = f"of {shown(user)} " if user else ""
-        raise UsageError(
-            f"{source}: the home folder {whose}that ~{shown(user)} stands for is not known. Write the path out."
-        )
-    return home.rstrip(slashes), rest or "/"  # `~` alone is a folder, and a home folder may be the root
+class _Expansion:
+    """Puts in the home folder and the variables of one path."""
+
+    def __init__(self, source: str, environ: Mapping[str, str], platform: str) -> None:
+        self._source = source
+        self._environ = environ
+        self._platform = platform
+
+    def path(self, written: str) -> str:
+        home, rest = self._split_home(written)
+        if self._platform != "win32" and (match := _OF_WINDOWS.match(rest)):
+            raise UsageError(
+                f"{self._source} holds {shown(match[0])}, which is a variable on Windows alone. Write the path out."
+            )
+        if "$(" in rest:
+            raise UsageError(f"{self._source} holds $(...), which only a shell could have run. Write the path out.")
+        return home + self._variables(rest, begins=not home)
+
+    def _variables(self, text: str, *, begins: bool) -> str:
+        """`text` with its variables put in. `begins`: it is the beginning of the path, where `~` means something."""
+        pattern = _VARIABLE_ON_WINDOWS if self._platform == "win32" else _VARIABLE
+        done: list[str] = []
+        position = 0
+        while match := pattern.search(text, position):
+            done.append(text[position : match.start()])
+            if match.lastindex:
+                position = match.end()
+                done.append(self._value(match[0], match[match.lastindex]))
+            elif (end := _closing(text, match.end())) is None:  # no variable: "${" is a part of the name
+                done.append(match[0])
+                position = match.end()
+            else:
+                position = end + 1
+                inside = text[match.end() : end]
+                done.append(self._braced(text[match.start() : position], inside, begins and not match.start()))
+        return "".join([*done, text[position:]])
+
+    def _braced(self, written: str, inside: str, begins: bool) -> str:
+        name, has_default, default = inside.partition(":-")
+        if not has_default:
+            return self._value(written, inside)
+        value = value_of(name, self._environ, self._platform)
+        if value is not None:
+            return value
+        home, rest = self._split_home(default) if begins else ("", default)
+        return home + self._variables(rest, begins=begins and not home)
+
+    def _value(self, written: str, name: str) -> str:
+        value = value_of(name, self._environ, self._platform)
+        if value is None:
+            raise UsageError(_not_set(self._source, written, name))
+        return value
+
+    def _split_home(self, written: str) -> tuple[str, str]:
+        """The home folder that a leading `~` stands for, or "", and what follows it."""
+        if not written.startswith("~"):
+            return "", written
+        slashes = "/\\" if self._platform == "win32" else "/"
+        end = next((i for i, c in enumerate(written) if c in slashes), len(written))
+        user, rest = written[1:end], written[end:]
+        if user and not rest:
+            return "", written  # a file whose name begins with ~
+        home = _home_of_user(user, self._platform) if user else home_folder(self._environ, self._platform)
+        if home is None:
+            whose = f"of {shown(user)} " if user else ""
+            raise UsageError(
+                f"{self._source}: the home folder {whose}that ~{shown(user)} stands for is not known. "
+                "Write the path out."
+            )
+        return home.rstrip(slashes), rest or "/"  # `~` alone is a folder, and a home folder may be the root
+
+
+def _closing(text: str, position: int) -> int | None:
+    """Where the brace that is open at `position` is closed; None if it is not."""
+    depth = 1
+    for place in range(position, len(text)):
+        if text[place] == "}":
+            depth -= 1
+            if not depth:
+                return place
+        elif text.startswith("${", place):
+            depth += 1
+    return None
+
+
+def _without_scheme(text: str, source: str, platform: str) -> str:
+    """The path in a `file://` URL; any other path as it is."""
+    match = _SCHEME.match(text)
+    if match is None:
+        return text
+    if (match[1] or match[2]).lower() != "file":
+        raise UsageError(f"{source} is a URL, {shown(text)}. The memory is a file: write its path.")
+    rest = text[match.end() :]
+    host, path = "", rest
+    if rest.startswith("//"):
+        after = rest[2:]
+        host, slash, path = after.partition("/")
+        path = slash + path
+        if host[:1] in ("~", "$", "%", "."):  # no host, but the path itself, as people write it
+            host, path = "", after
+    from urllib.parse import unquote_to_bytes  # slow to load, and hardly ever needed
+
+    path = os.fsdecode(unquote_to_bytes(path.encode("utf-8", "surrogateescape")))
+    if "\0" in path:
+        raise UsageError(f"{source} holds a NUL character: no file can have such a name.")
+    if platform == "win32" and re.match(r"/[A-Za-z][:|]", path):
+        path = f"{path[1]}:{path[3:]}"
+    if host.lower() in ("", "localhost"):
+        return path
+    if platform == "win32":
+        return f"//{host}{path}"
+    raise UsageError(f"{source} is a URL of the computer {shown(host)}. Write file:/// and the path on this one.")
 
 
 def _home_of_user(user: str | None, platform: str) -> str | None:

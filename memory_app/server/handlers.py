@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import Callable, Hashable
-from typing import Any, Final, TypeVar
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final, Protocol, TypeVar
 
 import mcp_types as t
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
@@ -25,32 +26,48 @@ from memory_app import __version__
 from memory_app.errors import GraphError, StoreError
 from memory_app.server.completion import Guidance
 from memory_app.server.service import Service
-from memory_app.tools import plans
+from memory_app.tools import table
+from memory_app.tools.lenient import as_object
 from memory_app.tools.plans import Answer
-from memory_app.tools.schemas import INSTRUCTIONS, TOOLS
+from memory_app.tools.schemas import instructions
+from memory_app.tools.table import LISTED
 
 NAME: Final = "memory-server"
 TITLE: Final = "Memory"
 RESOURCE_URI: Final = "memory://knowledge-graph"
 RESOURCE_TYPE: Final = "application/json"
 
+_MOST_LISTENING: Final = 1024  # as many as the SDK's own listen handler takes
+_TOO_MANY: Final = "Subscription limit reached"
 _NOT_FOUND_2025: Final = -32002  # the code for an unknown resource up to 2025-11-25, retired by 2026-07-28
-_MOST_SUBSCRIBERS: Final = 1024  # as many as the SDK's own listen handler takes
 
 Context = ServerRequestContext[Any, Any]
 _T = TypeVar("_T")
 
 
+class Subscriptions(Protocol):
+    """Who subscribes in the 2025 era. A transport with one client has one subscriber, HTTP has one for each session."""
+
+    async def subscribe(self, ctx: Context) -> bool:
+        """False if there are as many subscribers as may be."""
+
+    def unsubscribe(self, ctx: Context) -> None: ...
+
+
 def build_server(
-    service: Service, report: Callable[[str], None], connection: Callable[[Context], Hashable] = lambda ctx: None
+    service: Service,
+    report: Callable[[str], None],
+    subscriptions: Subscriptions | None = None,
+    offers: Callable[[str], bool] | None = None,
 ) -> Server[Any]:
-    """The server, to be run by a front. `connection` tells apart the clients of a front that has many."""
-    handlers, guidance = _Handlers(service, connection), Guidance(service)
+    """The server, to be run by a transport. `offers`: which tools its clients have, by default all of the service's."""
+    handlers = _Handlers(service, subscriptions or _OneClient(service), offers or service.offers)
+    guidance = Guidance(service)
     server: Server[Any] = Server(
         NAME,
         version=__version__,
         title=TITLE,
-        instructions=INSTRUCTIONS,
+        instructions=instructions(None),
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
         on_list_resources=handlers.list_resources,
@@ -70,20 +87,32 @@ def build_server(
             if part is not None:
                 part.list_changed = False  # the SDK infers from `listen` that lists change; ours never do
         return t.DiscoverResult(
-            supported_versions=list(MODERN_PROTOCOL_VERSIONS), capabilities=found, instructions=INSTRUCTIONS
+            supported_versions=list(MODERN_PROTOCOL_VERSIONS),
+            capabilities=found,
+            instructions=instructions(await service.size()),
         )
 
     server.add_request_handler("server/discover", t.RequestParams, discover)
-    server.middleware[:] = [_Edge(server, report)]  # instead of the SDK's tracing, which nobody listens to here
+    server.middleware[:] = [_Edge(server, service, report)]  # instead of the SDK's tracing, which nobody uses here
     return server
 
 
-async def call_tool(service: Service, name: str, arguments: object, shape: Callable[[Answer], _T]) -> _T:
+async def call_tool(
+    service: Service,
+    name: str,
+    arguments: object,
+    shape: Callable[[Answer], _T],
+    offers: Callable[[str], bool] | None = None,
+) -> _T:
     """`service.call` with the protocol's error for an unknown tool."""
     try:
+        if offers is not None and not offers(name):
+            raise table.UnknownTool(name)
         return await service.call(name, arguments, shape)
-    except plans.UnknownTool:
-        raise MCPError(t.INVALID_PARAMS, f"Unknown tool: {name}") from None
+    except table.UnknownTool:
+        near = table.nearest(name, filter(offers or service.offers, table.TOOLS))
+        hint = "This server is read-only" if name in table.TOOLS else f"Did you mean {near}?"
+        raise MCPError(t.INVALID_PARAMS, f"Unknown tool: {name}. {hint}") from None
 
 
 async def read_resource(service: Service, ctx: Context, uri: str, shape: Callable[[bytes], _T]) -> _T:
@@ -92,7 +121,7 @@ async def read_resource(service: Service, ctx: Context, uri: str, shape: Callabl
     try:
         return await service.resource(shape)
     except (GraphError, StoreError) as error:
-        raise MCPError(t.INTERNAL_ERROR, str(error), {"uri": uri}) from None
+        raise MCPError(t.INTERNAL_ERROR, service.text_of(error), {"uri": uri}) from None
 
 
 def _expect_ours(ctx: Context, uri: str) -> None:
@@ -101,19 +130,36 @@ def _expect_ours(ctx: Context, uri: str) -> None:
         raise MCPError(code, f"Resource not found: {uri}", {"uri": uri})
 
 
+class _OneClient:
+    """The subscription of a transport that has one client."""
+
+    def __init__(self, service: Service) -> None:
+        self._updates = service.updates
+
+    async def subscribe(self, ctx: Context) -> bool:
+        session = ctx.session
+        return await self._updates.subscribe(None, lambda: session.send_resource_updated(RESOURCE_URI))
+
+    def unsubscribe(self, ctx: Context) -> None:
+        self._updates.unsubscribe(None)
+
+
 class _Handlers:
-    def __init__(self, service: Service, connection: Callable[[Context], Hashable]) -> None:
+    def __init__(self, service: Service, subscriptions: Subscriptions, offers: Callable[[str], bool]) -> None:
         self._service = service
-        self._connection = connection
+        self._subscriptions = subscriptions
+        self._offers = offers
         self._listening = 0
 
     async def list_tools(self, ctx: Context, params: object) -> t.ListToolsResult:
         return t.ListToolsResult(
-            tools=[t.Tool.model_validate(tool, by_name=False) for tool in TOOLS if self._service.offers(tool["name"])]
+            tools=[t.Tool.model_validate(tool, by_name=False) for tool in LISTED if self._offers(tool["name"])]
         )
 
     async def call_tool(self, ctx: Context, params: t.CallToolRequestParams) -> t.CallToolResult:
-        content, structured, is_error = await call_tool(self._service, params.name, params.arguments, _parts)
+        content, structured, is_error = await call_tool(
+            self._service, params.name, params.arguments, _parts, self._offers
+        )
         return t.CallToolResult(
             content=[t.TextContent(type="text", text=text) for text in content],
             structured_content=structured,
@@ -143,15 +189,13 @@ class _Handlers:
     async def subscribe(self, ctx: Context, params: t.SubscribeRequestParams) -> t.EmptyResult:
         """2025: one subscription for a connection, until it unsubscribes or ends."""
         _expect_ours(ctx, str(params.uri))
-        session = ctx.session
-        await self._service.updates.subscribe(
-            self._connection(ctx), lambda: session.send_resource_updated(RESOURCE_URI)
-        )
+        if not await self._subscriptions.subscribe(ctx):
+            raise MCPError(t.INTERNAL_ERROR, _TOO_MANY)
         return t.EmptyResult()
 
     async def unsubscribe(self, ctx: Context, params: t.UnsubscribeRequestParams) -> t.EmptyResult:
         _expect_ours(ctx, str(params.uri))
-        self._service.updates.unsubscribe(self._connection(ctx))
+        self._subscriptions.unsubscribe(ctx)
         return t.EmptyResult()
 
     async def listen(self, ctx: Context, params: t.SubscriptionsListenRequestParams) -> t.SubscriptionsListenResult:
@@ -160,8 +204,8 @@ class _Handlers:
         Acknowledged is what will be delivered; the SDK's own handler would promise changes of lists, too.
         """
         updates, key, acknowledged = self._service.updates, object(), asyncio.Event()
-        if self._listening >= _MOST_SUBSCRIBERS:
-            raise MCPError(t.INTERNAL_ERROR, "Subscription limit reached")
+        if self._listening >= _MOST_LISTENING:
+            raise MCPError(t.INTERNAL_ERROR, _TOO_MANY)
         self._listening += 1  # before the first wait: many may arrive at once
         meta: Any = {SUBSCRIPTION_ID_META_KEY: ctx.request_id}
         ours = RESOURCE_URI in (params.notifications.resource_subscriptions or ())
@@ -174,8 +218,8 @@ class _Handlers:
             )
 
         try:
-            if ours:
-                await updates.subscribe(key, tell)
+            if ours and not await updates.subscribe(key, tell):
+                raise MCPError(t.INTERNAL_ERROR, _TOO_MANY)
             honored = t.SubscriptionFilter(resource_subscriptions=[RESOURCE_URI] if ours else None)
             told = t.SubscriptionsAcknowledgedNotificationParams(notifications=honored, _meta=meta)
             await ctx.session.send_notification(
@@ -189,10 +233,23 @@ class _Handlers:
         return t.SubscriptionsListenResult(_meta=meta)
 
 
+def _with_arguments(ctx: Context) -> Context:
+    """The request with arguments that are an object: models send them as text, too, and clients pass that on."""
+    params = ctx.params or {}
+    name, arguments = params.get("name"), params.get("arguments")
+    if type(arguments) is dict and type(name) is str:
+        return ctx
+    if not isinstance(name, str):
+        raise MCPError(t.INVALID_PARAMS, 'Invalid request parameters: "name" must be a string, the name of a tool')
+    if arguments is None or isinstance(arguments, dict):
+        return ctx
+    return replace(ctx, params={**params, "arguments": as_object(name, arguments)})
+
+
 def _failure(kind: str, tool: object) -> str:
     """What a model is told of an error that is ours, or the machine's."""
     what = "there is not enough memory" if kind == MemoryError.__name__ else kind
-    if tool in plans.READS:
+    if isinstance(tool, str) and tool in table.TOOLS and table.TOOLS[tool].reads:
         return f"The memory server failed ({what}). Nothing was changed. Ask for less, or try again."
     return f"The memory server failed ({what}). Read before you try again: the change may have been stored."
 
@@ -207,13 +264,19 @@ def _parts(answer: Answer) -> tuple[list[str], Any, bool]:
 class _Edge:
     """The outermost middleware: no exception of ours reaches the client, and stderr gets a line without user facts."""
 
-    def __init__(self, server: Server[Any], report: Callable[[str], None]) -> None:
+    def __init__(self, server: Server[Any], service: Service, report: Callable[[str], None]) -> None:
         self._server = server
+        self._service = service
         self._report = report
 
     async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         try:
-            return await call_next(ctx)
+            if ctx.method == "tools/call" and ctx.request_id is not None:
+                return await call_next(_with_arguments(ctx))
+            done = await call_next(ctx)
+            if ctx.method == "initialize" and isinstance(done, dict):
+                done["instructions"] = instructions(await self._service.size())
+            return done
         except (MCPError, ValidationError):
             raise
         except Exception as error:  # noqa: BLE001 (the edge)

@@ -12,8 +12,10 @@ Knows nothing of the protocol: a transport turns `Answer` into its own form.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from memory_app.disk import mounts
@@ -23,11 +25,12 @@ from memory_app.server import lifetime
 from memory_app.server.freshness import Freshness
 from memory_app.server.updates import Updates
 from memory_app.storage.store import Store
-from memory_app.tools import plans
+from memory_app.tools import plans, table
 from memory_app.tools.plans import Answer
 
 _T = TypeVar("_T")
 
+_SIZE_SECONDS: Final = 0.05  # for the word on the memory's size: no client waits longer for a handshake because of it
 _LARGE: Final = 1000  # entities: a millisecond or so for each pass over all of them
 _THREADS: Final = 4  # a load, a large answer, a look at the file, one to spare
 _LOAD_SECONDS: Final = 60.0
@@ -35,6 +38,12 @@ _LOAD_SECONDS: Final = 60.0
 
 _WRITE_SECONDS: Final = 120.0
 """A call waits for its save at most that long: twice what it may wait for the lock, so a disk is the reason."""
+
+_WHOLE: Final = frozenset({"read_graph"})
+"""Tools whose answer is the whole graph: made one at a time, and never in the way of a search."""
+
+_QUICK_SECONDS: Final = 0.003
+"""A search that takes less is made on the loop; a hop to a thread makes it wait three times longer under load."""
 
 _NO_ANSWER: Final = "The file system of the memory file does not answer. Try again later."
 _STOPPING: Final = "The memory server is stopping and could not get the lock. Nothing was stored."
@@ -51,10 +60,16 @@ class Service:
     """One for a process, made on the loop that it serves. `store` belongs to it from now on."""
 
     def __init__(
-        self, store: Store, *, read_only: bool = False, drain: Callable[[], Awaitable[None]] | None = None
+        self,
+        store: Store,
+        *,
+        read_only: bool = False,
+        drain: Callable[[], Awaitable[None]] | None = None,
+        text_of: Callable[[GraphError | StoreError], str] = str,
     ) -> None:
-        """`drain` waits while the client leaves too much unread."""
+        """`drain` waits while the client leaves too much unread; `text_of` is what a client is told of an error."""
         self._store = store
+        self.text_of = text_of
         self._drain = drain or _nothing_queued
         self._freshness = Freshness(store.peek)
         self._read_only = read_only
@@ -62,6 +77,8 @@ class Service:
         self._jobs: set[Future[Any]] = set()
         self._loading: asyncio.Future[Graph] | None = None
         self._large = asyncio.Lock()
+        self._together = _Together(self._in_thread)
+        self._took = float("inf")  # seconds of work of the last search of a large graph; the first one folds its texts
         self._waiting: set[Future[Any]] = set()
         self._given_up: set[Future[Any]] = set()
         self._answered = 0  # writes that are no longer waited for
@@ -78,31 +95,48 @@ class Service:
 
     def offers(self, tool: str) -> bool:
         """Whether this server has the tool: a read-only one has the three reads alone."""
-        return not self._read_only or tool in plans.READS
+        return not self._read_only or table.reads(tool)
 
     async def call(self, name: str, arguments: object, shape: Callable[[Answer], _T]) -> _T:
         """Call a tool and give its answer the form that the front wants; `shape` may run in a thread.
 
-        What a caller did wrong, and trouble with the file, is an answer with `is_error`. Raises `tools.UnknownTool`.
+        What a caller did wrong, and trouble with the file, is an answer with `is_error`. Raises `table.UnknownTool`.
         Returns after every subscriber was told of the change.
         """
         if not self.offers(name):
-            raise plans.UnknownTool(name)
+            raise table.UnknownTool(name)
         try:
-            plan = plans.plan(name, arguments)
+            plan = table.plan(name, arguments)
             if isinstance(plan, plans.Write):
-                answer = await self._write(plan)
+                answer = await self._write(plan.apply)
             else:
                 graph = await self.graph()
                 if plan.heavy(graph):
-                    async with self._large:
-                        await self._drain()
-                        return await self._in_thread(lambda: shape(plan.run(graph)))
+                    if name in _WHOLE:
+                        async with self._large:
+                            await self._drain()
+                            return await self._in_thread(lambda: shape(plan.run(graph)))
+                    await self._drain()
+                    if self._took > _QUICK_SECONDS:
+                        return await self._together.run(lambda: self._timed(lambda: shape(plan.run(graph))))
+                    return self._timed(lambda: shape(plan.run(graph)))
                 await self._drain()
                 answer = plan.run(graph)
         except (GraphError, StoreError) as error:
-            answer = Answer(None, str(error), (), is_error=True)
+            answer = Answer(None, self.text_of(error), (), is_error=True)
         return shape(answer)
+
+    def _timed(self, work: Callable[[], _T]) -> _T:
+        began = time.thread_time()
+        try:
+            return work()
+        finally:
+            self._took = time.thread_time() - began
+
+    async def change(self, apply: Callable[[Graph], tuple[Graph, _T]]) -> _T:
+        """Have the store apply a change that is no tool's, and wait until it is saved. Raises what `apply` raises, and
+        `StoreError`. Returns after every subscriber was told."""
+        return await self._write(apply)
 
     async def resource(self, shape: Callable[[bytes], _T]) -> _T:
         """The whole graph as JSON, in the form that the front wants; `shape` runs in a thread. Raises `StoreError`."""
@@ -118,6 +152,13 @@ class Service:
             return at(graph)
         async with self._large:
             return await self._in_thread(lambda: at(graph))
+
+    async def size(self) -> int | None:
+        """The bytes of the memory file, from one stat in a thread; None where that takes too long, or fails."""
+        looking = asyncio.ensure_future(self._in_thread(self._store.size))
+        done, _ = await asyncio.wait([looking], timeout=_SIZE_SECONDS)
+        looking.add_done_callback(lambda one: one.cancelled() or one.exception())  # nobody else may be left to ask
+        return None if not done or looking.exception() is not None else looking.result()
 
     async def graph(self) -> Graph:
         """The graph as the file has it now, or had it at some time since the call. Raises `StoreError`."""
@@ -148,12 +189,12 @@ class Service:
     def _loaded(self, loading: asyncio.Future[Graph]) -> None:
         if self._loading is loading:
             self._loading = None
-        self.updates.noticed(self._store.foreign_changes)
+        self.updates.count_foreign(self._store.foreign_changes)
         if not loading.cancelled():
             loading.exception()  # whoever waits for it gets it; nobody may be left
 
-    async def _write(self, plan: plans.Write) -> Answer:
-        future = self._store.submit(plan.apply)
+    async def _write(self, apply: Callable[[Graph], tuple[Graph, _T]]) -> _T:
+        future = self._store.submit(apply)
         self._waiting.add(future)
         saving = asyncio.wrap_future(future)
         try:
@@ -171,8 +212,8 @@ class Service:
             self._waiting.discard(future)
             self._given_up.discard(future)
             del future, saving  # their error holds this frame: a cycle, which would keep the graph
-        self.updates.noticed(self._store.foreign_changes)
-        await self.updates.told()
+        self.updates.count_foreign(self._store.foreign_changes)
+        await self.updates.flush()
         return saved.value
 
     async def _in_thread(self, work: Callable[[], _T]) -> _T:
@@ -225,6 +266,61 @@ class Service:
         await asyncio.wait([closing], timeout=max(left, lifetime.LEAST_SAVE_SECONDS))
         self._threads.shutdown(wait=False)
         return not self._jobs
+
+
+class _Together:
+    """Runs short work in a thread, all that waits at once.
+
+    A hop to a thread costs a switch interval (5 ms) of waiting for the interpreter while the loop is busy, many times
+    what a search takes. So work that arrives during a hop shares the next one; each is answered as soon as it is done.
+    """
+
+    def __init__(self, in_thread: Callable[[Callable[[], None]], Awaitable[None]]) -> None:
+        self._in_thread = in_thread
+        self._loop = asyncio.get_running_loop()
+        self._waiting: list[tuple[Callable[[], Any], asyncio.Future[Any]]] = []
+        self._running: asyncio.Task[None] | None = None
+
+    async def run(self, work: Callable[[], _T]) -> _T:
+        """What `work` returns or raises. Cancelled before it has begun, it is not run."""
+        future: asyncio.Future[_T] = self._loop.create_future()
+        self._waiting.append((work, future))
+        if self._running is None:
+            self._running = self._loop.create_task(self._run())
+        return await future
+
+    async def _run(self) -> None:
+        taken: list[tuple[Callable[[], Any], asyncio.Future[Any]]] = []
+        try:
+            while self._waiting:
+                taken, self._waiting = self._waiting, []
+                await self._in_thread(lambda taken=taken: self._work(taken))  # type: ignore[misc]
+        except StoreError as error:  # there is no thread
+            for _, future in taken:
+                _settle(future, None, error)
+        finally:
+            self._running = None
+
+    def _work(self, taken: list[tuple[Callable[[], Any], asyncio.Future[Any]]]) -> None:
+        """In the thread."""
+        for work, future in taken:
+            if future.cancelled():
+                continue
+            result, failure = None, None
+            try:
+                result = work()
+            except BaseException as error:  # noqa: BLE001 (the edge of a call: its waiter gets it)
+                failure = error
+            _from_thread(self._loop, partial(_settle, future, result, failure))
+
+
+def _settle(future: asyncio.Future[Any], result: Any, failure: BaseException | None) -> None:
+    if future.done():
+        return
+    if failure is None:
+        future.set_result(result)
+    else:
+        future.set_exception(failure)
 
 
 async def _nothing_queued() -> None:

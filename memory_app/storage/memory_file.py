@@ -49,19 +49,17 @@ LARGEST_FILE: Final = 2 << 30
 # Bytes of a replaced file from which on its blocks are freed after the answer, by closing it: 60 MB take 20 ms.
 _SLOW_TO_FREE: Final = 1 << 20
 
-_NO_RIGHT: Final = (
-    "Give this user the right to read it and to write to its folder, or choose another with MEMORY_FILE_PATH."
-)
+_NO_RIGHT: Final = "Give this user the right to read it and to write to its folder, or choose another memory file."
 _NEXT_STEP: Final = {
     errno.ENOSPC: "Free some space on that disk, then try again.",
     errno.EDQUOT: "Free some space or raise the quota, then try again.",
     errno.EFBIG: "The file may not grow that large here: raise the limit, then try again.",
-    errno.EROFS: "The file system is read-only: choose another place with MEMORY_FILE_PATH.",
+    errno.EROFS: "The file system is read-only: choose another place for the memory.",
     errno.EACCES: _NO_RIGHT,
     errno.EPERM: _NO_RIGHT,
     errno.EBUSY: "A single file that is mounted by itself cannot be replaced: mount its folder instead.",
     errno.EXDEV: "A single file that is mounted by itself cannot be replaced: mount its folder instead.",
-    errno.EISDIR: "It is a folder: name a file in it with MEMORY_FILE_PATH.",
+    errno.EISDIR: "It is a folder: name a file in it.",
 }
 
 
@@ -349,10 +347,18 @@ class MemoryFile:
         except NotAMemory as error:
             raise StoreError(
                 f"{self.path} is not a memory file: {error}. It is left as it is. "
-                "Choose another file with MEMORY_FILE_PATH, or move this one away."
+                "Choose another memory file, or move this one away."
             ) from error
         foreign = contents is not None and contents.foreign
         return Snapshot(graph, signature, None, data if foreign else None, contents.notices if contents else ())
+
+    def expect_writable(self) -> None:
+        """StoreError if a save would be refused as things are now. Changes nothing."""
+        target = os.path.realpath(self.path)
+        self._permission(target)
+        folder = os.path.dirname(target)
+        if os.path.isdir(folder) and not os.access(folder, os.W_OK):
+            raise StoreError(f"The folder of {self.path} cannot be written; a memory file is replaced in its folder.")
 
     def _permission(self, target: str) -> os.stat_result | None:
         """The status of the file that is to be replaced, None for none; refused where it may not be written."""
@@ -363,7 +369,7 @@ class MemoryFile:
         except OSError as error:
             raise self._failure("could not be saved; nothing was changed", error) from error
         if not stat.S_ISREG(status.st_mode):
-            raise StoreError(f"{self.path} is not a regular file. Choose another one with MEMORY_FILE_PATH.")
+            raise StoreError(f"{self.path} is not a regular file. Choose another memory file.")
         if not calls.may_write(target, status.st_mode):
             if not os.path.lexists(target):
                 return None  # removed since: the last check sees that
@@ -404,7 +410,7 @@ class MemoryFile:
 
     def _failure(self, what: str, error: OSError) -> StoreError:
         reason = error.strerror or str(error)
-        step = _NEXT_STEP.get(error.errno or 0, "Check that disk, or choose another file with MEMORY_FILE_PATH.")
+        step = _NEXT_STEP.get(error.errno or 0, "Check that disk, or choose another memory file.")
         return StoreError(f"{self.path} {what}: {reason}. {step}")
 
 

@@ -80,6 +80,11 @@ class Store:
         self.graph()
         return self.foreign_changes
 
+    def size(self) -> int:
+        """The bytes of the file, 0 if there is none. Costs one stat. StoreError if it cannot be had."""
+        signature = self._file.signature()
+        return 0 if signature is None else signature.size
+
     def submit(self, change: Callable[[Graph], tuple[Graph, T]]) -> Future[Saved[T]]:
         """Have the writer apply a change. Its GraphError, or a StoreError, comes out of the future."""
         call = Call(change, time.monotonic() + self._lock_wait)
@@ -95,6 +100,10 @@ class Store:
             self._calls.append(call)
             self._arrived.notify()
         return call.future
+
+    def expect_writable(self) -> None:
+        """StoreError if a save would be refused as things are now, because of the file's or its folder's rights."""
+        self._file.expect_writable()
 
     def waits(self) -> bool:
         """Whether the writer is kept waiting by another program's lock."""

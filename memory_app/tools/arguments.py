@@ -1,12 +1,11 @@
 """The arguments of the nine tools: from whatever a model sent to typed values, or one text that it can act on.
 
 Rules:
-- Lenient where the intent is plain: see values for what is decoded. In add_observations `name` is understood for
-  `entityName` and `observations` for `contents`. null is as good as absent where a key is optional. Unknown keys are
-  passed over.
+- Arguments in the form of the schema are read at once. Only what does not fit is first brought into that form, where
+  one form alone can be meant; see lenient. null is as good as absent where a key is optional.
 - Strict everywhere else: a missing key is never guessed, because a misspelt one would lose what was to be stored.
-- An error names the argument by its path (`entities[2].observations[0]`), says what was expected and what came, and
-  shows one right call.
+- An error names the argument by its path (`entities[2].observations[0]`), says what was expected and what came. Whoever
+  knows the tool's example adds it.
 
 Nothing here knows the graph or does I/O.
 """
@@ -14,37 +13,42 @@ Nothing here knows the graph or does I/O.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from memory_app.errors import GraphError
 from memory_app.graph.changes import Addition, Deletion, NewEntity, RelationKey
-from memory_app.tools.lenient import MisfitError, decoded, each, member, plain_text, plain_texts, truth, whole_number
+from memory_app.tools.lenient import SHAPES, mend
+from memory_app.tools.values import (
+    MisfitError,
+    an_object,
+    described,
+    each,
+    member,
+    plain_text,
+    plain_texts,
+    truth,
+    whole_number,
+)
 
 _T = TypeVar("_T")
 
 LONGEST_QUERY: Final = 2048
 """Characters of a search query. A longer one is a pasted document, which no entity holds as a whole."""
 
-EXAMPLES: Final[Mapping[str, str]] = {
-    "create_entities": '{"entities":[{"name":"Ann","entityType":"person","observations":["Likes green tea"]}]}',
-    "create_relations": '{"relations":[{"from":"Ann","to":"Acme","relationType":"works at"}]}',
-    "add_observations": '{"observations":[{"entityName":"Ann","contents":["Moved to Lisbon in 2024"]}]}',
-    "delete_entities": '{"entityNames":["Ann"]}',
-    "delete_observations": '{"deletions":[{"entityName":"Ann","observations":["Likes green tea"]}]}',
-    "delete_relations": '{"relations":[{"from":"Ann","to":"Acme","relationType":"works at"}]}',
-    "read_graph": '{"limit":50,"offset":0}',
-    "search_nodes": '{"query":"green tea"}',
-    "open_nodes": '{"names":["Ann","Acme"]}',
-}
-"""One right call of each tool, as its arguments. Descriptions show them too."""
+_DEEPEST: Final = 3
+"""Relations between a named entity and what `depth` may open: at four, most memories are reached as a whole."""
 
 
 class Page(NamedTuple):
-    """The part of an answer that was asked for. `limit` None: all that follow `offset`."""
+    """The part of an answer that was asked for. `limit` None: all that follow `offset`; so too for the relations."""
 
-    limit: int | None
-    offset: int
-    names_only: bool
+    limit: int | None = None
+    offset: int = 0
+    names_only: bool = False
+    relation_limit: int | None = None
+    relation_offset: int = 0
+    summary: bool = False
 
 
 class Search(NamedTuple):
@@ -54,54 +58,79 @@ class Search(NamedTuple):
     page: Page | None
 
 
-Arguments = Mapping[str, object] | None
+class Opening(NamedTuple):
+    """`depth`: how many relations away what is opened may lie; 0 for the named entities alone."""
+
+    names: tuple[str, ...]
+    page: Page | None
+    depth: int = 0
+
+
+@dataclass(frozen=True)
+class Asked(Generic[_T]):
+    """The items of a call. `exact`: a text stood in place of an array, so a delete has to find all of it."""
+
+    items: tuple[_T, ...]
+    exact: bool = False
+
+
+Arguments = object
 """`arguments` of a tools/call as the JSON parser gave them; None if the client left them out."""
 
 
 def entities_to_create(arguments: Arguments) -> tuple[NewEntity, ...]:
-    return _checked("create_entities", arguments, lambda given: member(given, "entities", _new_entities))
+    return _checked("create_entities", arguments, lambda given: member(given, "entities", _new_entities)).items
 
 
 def relations_to_create(arguments: Arguments) -> tuple[RelationKey, ...]:
-    return _checked("create_relations", arguments, lambda given: member(given, "relations", _relation_keys))
+    return _checked("create_relations", arguments, lambda given: member(given, "relations", _relation_keys)).items
 
 
 def observations_to_add(arguments: Arguments) -> tuple[Addition, ...]:
-    return _checked("add_observations", arguments, lambda given: member(given, "observations", _additions))
+    return _checked("add_observations", arguments, lambda given: member(given, "observations", _additions)).items
 
 
-def entities_to_delete(arguments: Arguments) -> tuple[str, ...]:
+def entities_to_delete(arguments: Arguments) -> Asked[str]:
     return _checked("delete_entities", arguments, lambda given: member(given, "entityNames", plain_texts))
 
 
-def observations_to_delete(arguments: Arguments) -> tuple[Deletion, ...]:
+def observations_to_delete(arguments: Arguments) -> Asked[Deletion]:
     return _checked("delete_observations", arguments, lambda given: member(given, "deletions", _deletions))
 
 
-def relations_to_delete(arguments: Arguments) -> tuple[RelationKey, ...]:
+def relations_to_delete(arguments: Arguments) -> Asked[RelationKey]:
     return _checked("delete_relations", arguments, lambda given: member(given, "relations", _relation_keys))
 
 
 def page_to_read(arguments: Arguments) -> Page | None:
     """None if no part was asked for: the answer is the whole graph, without a total."""
-    return _checked("read_graph", arguments, _page)
+    return _checked("read_graph", arguments, lambda given: (_page(given),)).items[0]
 
 
 def search_to_make(arguments: Arguments) -> Search:
-    return _checked("search_nodes", arguments, lambda given: Search(member(given, "query", _query), _page(given)))
+    return _checked(
+        "search_nodes", arguments, lambda given: (Search(member(given, "query", _query), _page(given)),)
+    ).items[0]
 
 
-def names_to_open(arguments: Arguments) -> tuple[str, ...]:
-    return _checked("open_nodes", arguments, lambda given: member(given, "names", plain_texts))
+def names_to_open(arguments: Arguments) -> Opening:
+    return _checked("open_nodes", arguments, lambda given: (_opening(given),)).items[0]
 
 
-def _checked(tool: str, arguments: Arguments, read: Callable[[Mapping[str, object]], _T]) -> _T:
+def _checked(tool: str, arguments: Arguments, read: Callable[[Mapping[str, object]], tuple[_T, ...]]) -> Asked[_T]:
+    """What `read` makes of the arguments: as they are, else as lenient mends them."""
+    given: object = {} if arguments is None else arguments
+    if isinstance(given, dict) and given.keys() <= _KEYS[tool]:
+        try:
+            return Asked(read(given))
+        except MisfitError:
+            pass
     try:
-        return read({} if arguments is None else arguments)
+        mended = mend(tool, given)
+        return Asked(read(mended.arguments), mended.alone)
     except MisfitError as misfit:
         where = misfit.path.removeprefix(".")
-        text = f"{tool}: {where} must be {misfit.expected}, but {misfit.came}."
-    raise GraphError(f"{text} Nothing was done. Example of a right call: {EXAMPLES[tool]}")
+        raise GraphError(f"{tool}: {where} must be {misfit.expected}, but {misfit.came}.") from None
 
 
 def _query(value: object) -> str:
@@ -113,23 +142,41 @@ def _query(value: object) -> str:
     return text
 
 
-_ENTITY: Final = "an object with name, entityType and observations"
-_RELATION: Final = "an object with from, to and relationType"
-_ADDITION: Final = "an object with entityName and contents"
-_DELETION: Final = "an object with entityName and observations"
+_KEYS: Final = {
+    tool: frozenset(key for slot in (shape.outer, *shape.options) if (key := slot.key))
+    for tool, shape in SHAPES.items()
+}
+"""The keys of each tool's arguments. With any other, lenient looks whether it says something that would be lost."""
+
+_ENTITY: Final = SHAPES["create_entities"].item
+_RELATION: Final = SHAPES["create_relations"].item
+_ADDITION: Final = SHAPES["add_observations"].item
+_DELETION: Final = SHAPES["delete_observations"].item
+
+
+def _fields(value: object, expected: str, number: int) -> Mapping[str, object]:
+    """An object with this many keys. One with others goes to lenient, which looks at what they hold."""
+    given = an_object(value, expected)
+    if len(given) > number:
+        raise MisfitError(expected, f"it is {described(value)}")
+    return given
 
 
 def _new_entity(value: object) -> NewEntity:
-    given = decoded(value, dict, _ENTITY)
-    return NewEntity(
-        member(given, "name", plain_text),
-        member(given, "entityType", plain_text),
-        member(given, "observations", plain_texts),
-    )
+    given = _fields(value, _ENTITY, 3)
+    name = member(given, "name", _given_name)
+    return NewEntity(name, member(given, "entityType", plain_text), member(given, "observations", plain_texts))
+
+
+def _given_name(value: object) -> str:
+    text = plain_text(value)
+    if not text or text.isspace():
+        raise MisfitError("a name", "it is empty")
+    return text
 
 
 def _relation_key(value: object) -> RelationKey:
-    given = decoded(value, dict, _RELATION)
+    given = an_object(value, _RELATION)
     return RelationKey(
         member(given, "from", plain_text),
         member(given, "to", plain_text),
@@ -138,15 +185,12 @@ def _relation_key(value: object) -> RelationKey:
 
 
 def _addition(value: object) -> Addition:
-    given = decoded(value, dict, _ADDITION)
-    return Addition(
-        member(given, _present(given, "entityName", "name"), plain_text),
-        member(given, _present(given, "contents", "observations"), plain_texts),
-    )
+    given = _fields(value, _ADDITION, 2)
+    return Addition(member(given, "entityName", plain_text), member(given, "contents", plain_texts))
 
 
 def _deletion(value: object) -> Deletion:
-    given = decoded(value, dict, _DELETION)
+    given = _fields(value, _DELETION, 2)
     return Deletion(member(given, "entityName", plain_text), member(given, "observations", plain_texts))
 
 
@@ -166,20 +210,25 @@ def _deletions(value: object) -> tuple[Deletion, ...]:
     return each(value, _deletion, f"an array, each item {_DELETION}")
 
 
-def _present(given: Mapping[str, object], key: str, other: str) -> str:
-    """`other` if only that one is given: the word of create_entities for the same thing."""
-    return other if given.get(key) is None and given.get(other) is not None else key
+def _opening(given: Mapping[str, object]) -> Opening:
+    depth = given.get("depth")
+    return Opening(
+        member(given, "names", plain_texts), _page(given), 0 if depth is None else member(given, "depth", _depth)
+    )
+
+
+def _depth(value: object) -> int:
+    return whole_number(value, 1, _DEEPEST)
 
 
 def _page(given: Mapping[str, object]) -> Page | None:
-    limit, offset, names_only = given.get("limit"), given.get("offset"), given.get("namesOnly")
-    if limit is None and offset is None and names_only is None:
-        return None
-    return Page(
-        None if limit is None else member(given, "limit", _one_or_more),
-        0 if offset is None else member(given, "offset", _zero_or_more),
-        False if names_only is None else member(given, "namesOnly", truth),
-    )
+    if not given or (len(given) == 1 and not given.keys() <= _KEYS["read_graph"]):
+        return None  # as most calls are
+    found: dict[str, object] = {}
+    for key, name, read in _OPTIONS:
+        if given.get(key) is not None:
+            found[name] = member(given, key, read)
+    return Page(**found) if found else None  # type: ignore[arg-type]
 
 
 def _one_or_more(value: object) -> int:
@@ -188,3 +237,14 @@ def _one_or_more(value: object) -> int:
 
 def _zero_or_more(value: object) -> int:
     return whole_number(value, 0)
+
+
+_OPTIONS: Final[tuple[tuple[str, str, Callable[[object], object]], ...]] = (
+    ("limit", "limit", _one_or_more),
+    ("offset", "offset", _zero_or_more),
+    ("namesOnly", "names_only", truth),
+    ("relationLimit", "relation_limit", _one_or_more),
+    ("relationOffset", "relation_offset", _zero_or_more),
+    ("summary", "summary", truth),
+)
+"""The options of the reads: the key, the field of `Page`, and what reads it."""

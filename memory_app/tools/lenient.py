@@ -1,143 +1,494 @@
-"""JSON values as models send them: each reader here takes one value and returns it typed, or raises `MisfitError`.
+"""Arguments as models send them, brought into the form that the schema wants.
 
-Rules:
-- An array or object that arrives as a JSON text is decoded where an array or object is wanted, once, and only if it is
-  valid JSON of the wanted kind. A text is never decoded. A number may be a text of digits, true and false may be texts.
-- A lone surrogate in a text becomes U+FFFD, so what is looked up equals what is served.
-- The path to a wrong value is put together while `MisfitError` rises, so a right value pays one test.
-- A wrong value is described by its kind and 60 of its characters at most, however long it is.
+Only what does not fit as it is comes here. Rules:
+- A spelling is taken for a key only where nothing else can be meant: the right key wins, and of two spellings for one
+  key neither is taken. Case, `_`, `-` and spaces make no difference to a key.
+- An array or object may be a JSON text, also one written by hand (see nearly_json), stand in one wrapper too many, or
+  lack its outer key. One item may stand for an array of one.
+- A text stays what it is: no comma splits it, and an item of an array is never decoded. A number or boolean where a
+  text is wanted is that text (a boolean only where a fact is).
+- Nothing is dropped in silence: relations in create_entities are refused, and so is an unknown key with text or an
+  array where the key that should hold the facts is missing or empty.
+- `alone` says that a text stood in place of an array: a delete then has to find every item.
 
-Which tool wants which value is not known here; see arguments.
+Nothing here knows the graph. What cannot be brought into the form raises `MisfitError`, as the readers do.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
-from itertools import islice
-from typing import Final, NoReturn, TypeVar
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
 
-from memory_app.text import without_lone_surrogates
+from memory_app.tools import nearly_json
+from memory_app.tools.values import MisfitError, described
 
-_T = TypeVar("_T")
-_Container = TypeVar("_Container", list[object], dict[str, object])
+_LONGEST_KEY: Final = 40
+"""Characters of a key that may be another spelling of one of ours; longer ones are not compared."""
 
-_LONGEST_QUOTE: Final = 60
-"""Characters of a wrong value that an error repeats: enough to recognise it, and no flood in a model's context."""
+_LONGEST_NAME: Final = 1024
+"""Characters of a text that may stand for an array of one name; longer ones are no name."""
 
-_LARGEST_NUMBER: Final = 2**31 - 1
-"""Larger limits and offsets mean "all" or "beyond the end"; this much fits every place that counts entities."""
+_DEEPEST_WRAPPING: Final = 4
+"""Wrappers around arguments that are taken off: a call within a call within a client's own envelope has three."""
 
-
-class MisfitError(Exception):
-    """A value that does not fit, on its way up to where its tool is known; each level puts its part before `path`."""
-
-    def __init__(self, expected: str, came: str, path: str = "") -> None:
-        super().__init__(expected)
-        self.expected = expected
-        self.came = came
-        self.path = path
+_LARGEST_NUMBER: Final = 1e15
+"""From here on a number's text in JSON is not what was written."""
 
 
-def member(owner: Mapping[str, object], key: str, read: Callable[[object], _T]) -> _T:
-    """The value that must be there under `key`, read by `read`."""
-    try:
-        if key not in owner:
-            _refuse_missing(owner, read)
-        return read(owner[key])
-    except MisfitError as misfit:
-        misfit.path = f".{key}{misfit.path}"
-        raise
+class Slot(NamedTuple):
+    """A key of ours and the bare forms of its other spellings."""
+
+    key: str
+    others: frozenset[str]
+
+    def is_meant_by(self, bare: str) -> bool:
+        return bare in self.others or bare == _bare(self.key)
 
 
-def _refuse_missing(owner: Mapping[str, object], read: Callable[[object], object]) -> NoReturn:
-    try:
-        read(None)  # nothing that must be there may be null, so this tells what is expected
-    except MisfitError as misfit:
-        misfit.came = f"it is missing; what came is {_described(owner)}"
-        raise
-    raise AssertionError("a required value was read from null")
+class Shape(NamedTuple):
+    """What a tool wants: `outer` holds an array of objects with these slots; without slots of texts, or one text.
+
+    `facts` is the slot that is an array of texts; `may_lack` slots are empty arrays if they are missing.
+    """
+
+    outer: Slot
+    slots: tuple[Slot, ...] = ()
+    facts: str = ""
+    item: str = ""
+    may_lack: frozenset[str] = frozenset()
+    by_name: bool = False
+    options: tuple[Slot, ...] = ()
 
 
-def each(value: object, read: Callable[[object], _T], expected: str) -> tuple[_T, ...]:
-    """An array, or the JSON text of one, with every item read by `read`."""
-    items = value if isinstance(value, list) else decoded(value, list, expected)
-    done: list[_T] = []
-    try:
-        for item in items:
-            done.append(read(item))
-    except MisfitError as misfit:
-        misfit.path = f"[{len(done)}]{misfit.path}"
-        raise
-    return tuple(done)
+class Mended(NamedTuple):
+    arguments: dict[str, object]
+    alone: bool
 
 
-def decoded(value: object, kind: type[_Container], expected: str) -> _Container:
-    """What the JSON text `value` holds, if it is of the wanted kind: a model that quotes its array meant the array."""
-    if isinstance(value, kind):
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def _slot(key: str, others: str = "") -> Slot:
+    return Slot(key, _words(others))
+
+
+_FACTS: Final = (
+    "observation contents content facts fact notes note text texts details detail description statements info"
+)
+_ENTITY_NAME: Final = _slot("entityName", "name entity node nodename title label subject")
+_ENDS: Final = (
+    _slot("from", "source subject head src fromentity sourceentity fromname sourcename fromnode sourcenode"),
+    _slot("to", "target object tail dst dest destination toentity targetentity toname targetname tonode targetnode"),
+    _slot(
+        "relationType",
+        "type relation predicate relationship relationshiptype label kind verb edge edgetype name rel reltype "
+        "relationname",
+    ),
+)
+_RELATIONS: Final = _slot("relations", "relation relationships relationship edges edge triples triple links items")
+_OPTIONS: Final = (
+    _slot("limit", "max maxresults maxentities maxitems topk pagesize"),
+    _slot("offset", "skip"),
+    _slot("relationLimit", "maxrelations"),
+    _slot("relationOffset"),
+    _slot("namesOnly", "onlynames"),
+    _slot("summary", "summaryonly summarize"),
+)
+
+_RELATION: Final = "an object with from, to and relationType"
+SHAPES: Final[Mapping[str, Shape]] = {
+    "create_entities": Shape(
+        _slot("entities", "entity nodes node items newentities"),
+        (
+            _slot("name", "entityname entity node nodename title label"),
+            _slot("entityType", "type kind category class entitykind entitycategory nodetype"),
+            _slot("observations", _FACTS),
+        ),
+        "observations",
+        "an object with name, entityType and observations",
+        frozenset({"observations"}),
+        by_name=True,
+    ),
+    "create_relations": Shape(_RELATIONS, _ENDS, item=_RELATION),
+    "add_observations": Shape(
+        _slot("observations", "observation additions addition updates update entities items facts"),
+        (_ENTITY_NAME, _slot("contents", f"{_FACTS} observations newobservations addedobservations")),
+        "contents",
+        "an object with entityName and contents",
+        by_name=True,
+    ),
+    "delete_entities": Shape(_slot("entityNames", "entityname names name entities entity nodes node")),
+    "delete_observations": Shape(
+        _slot("deletions", "deletion observations observation entities items"),
+        (_ENTITY_NAME, _slot("observations", _FACTS)),
+        "observations",
+        "an object with entityName and observations",
+    ),
+    "delete_relations": Shape(_RELATIONS, _ENDS, item=_RELATION),
+    "read_graph": Shape(_slot(""), options=_OPTIONS),
+    "search_nodes": Shape(
+        _slot(
+            "query",
+            "q queries search searchstring searchquery searchterm searchterms searchtext text term terms keyword "
+            "keywords querytext querystring question phrase name",
+        ),
+        options=_OPTIONS,
+    ),
+    "open_nodes": Shape(
+        _slot("names", "name entitynames entityname entities entity nodes node nodenames nodename titles title ids id"),
+        options=(*_OPTIONS, _slot("depth", "hops maxdepth")),
+    ),
+}
+
+_WRAPPERS: Final = _words(
+    "input inputs arguments args params parameters data payload body request kwargs json toolinput toolarguments "
+    "toolargs value call properties"
+)
+_CALL_KEYS: Final = _words("name tool toolname method function action type id jsonrpc")
+_CALL_WORDS: Final = frozenset({"toolscall", "function", "tooluse", "toolcall", "object", "20"})
+_TEXT_KEYS: Final = _words("text content observation value fact")
+_NAME_KEYS: Final = _slot("name", "entityname entity node title label")
+_LIST_KEYS: Final = _words("item items list values array element elements")
+_RECORD_KINDS: Final = ("entity", "relation", "observation")
+_BROKEN_ARRAY: Final = re.compile(r"""\s*\[\s*["'{\[]""")
+
+
+def mend(tool: str, given: object) -> Mended:
+    """The arguments in the form of the tool's schema, with its keys alone. MisfitError where more than one form, or
+    none, can be meant."""
+    return _Call(tool, SHAPES[tool]).mend(given)
+
+
+def as_object(tool: str, given: object) -> dict[str, object]:
+    """Arguments that came as something else than an object, as one: JSON text, an array, one text; nothing is none."""
+    shape = SHAPES.get(tool)
+    return {} if shape is None else dict(_Call(tool, shape).unwrap(given))
+
+
+class _Call:
+    def __init__(self, tool: str, shape: Shape) -> None:
+        self._tool = tool
+        self._shape = shape
+        self._alone = False
+
+    def mend(self, given: object) -> Mended:
+        found = self.unwrap(given)
+        outer = self._shape.outer
+        made: dict[str, object] = {}
+        for slot in self._shape.options:
+            value = _take(found, slot)
+            if value is not None:
+                made[slot.key] = value
+        if self._tool == "create_entities":
+            _refuse_relations(found)
+        if not outer.key:
+            return Mended(made, False)
+        value = self._outer(found)
+        if value is None:
+            self._refuse_unknown(found, outer.key, "missing")
+            kind = "a string" if self._tool == "search_nodes" else "an array of strings"
+            kind = f"an array, each item {self._shape.item}" if self._shape.slots else kind
+            raise MisfitError(kind, f"it is missing; what came is {described(found)}", f".{outer.key}")
+        try:
+            if self._shape.slots:
+                made[outer.key] = self._items(value)
+            elif self._tool == "search_nodes":
+                made[outer.key] = _query(value)
+            else:
+                made[outer.key] = [_name(item) for item in self._texts(value)]
+        except MisfitError as misfit:
+            misfit.path = f".{outer.key}{misfit.path}"
+            raise
+        if made[outer.key] in ([], ""):
+            self._refuse_unknown(found, outer.key, "empty")
+        return Mended(made, self._alone)
+
+    def unwrap(self, given: object, deepest: int = _DEEPEST_WRAPPING) -> Mapping[str, object]:
+        """The arguments as an object, out of JSON text, an array around it, or a wrapper."""
+        outer = self._shape.outer
+        if isinstance(given, str):
+            if not given.strip():
+                return {}
+            held = _decoded_twice(given)
+            return {outer.key: given} if held is None else self.unwrap(held, deepest - 1) if deepest else {}
+        if isinstance(given, list):
+            only = given[0] if len(given) == 1 and isinstance(given[0], dict) else {}
+            inner = _take_if_one(only, outer)
+            if deepest and inner is not None and (not self._shape.slots or self._holds_items(inner)):
+                return self.unwrap(only, deepest - 1)
+            return {outer.key: given} if given else {}
+        if not isinstance(given, dict):
+            return {} if given is None else {outer.key: given}
+        if not deepest or given.get(outer.key) is not None or len(given) > len(_CALL_KEYS):
+            return given
+        for key, value in given.items():
+            bare = _bare(key)
+            if (bare in _WRAPPERS or bare == _bare(self._tool)) and isinstance(value, (dict, list, str)):
+                others = [(one, held) for one, held in given.items() if one != key]
+                if all(self._is_of_a_call(one, held) for one, held in others):
+                    return self.unwrap(value, deepest - 1)
+        return given
+
+    def _is_of_a_call(self, key: str, value: object) -> bool:
+        """Whether a key beside the arguments says nothing but which tool is called."""
+        if _bare(key) in ("id", "jsonrpc"):
+            return True
+        return _bare(key) in _CALL_KEYS and isinstance(value, str) and (
+            _bare(value) in _CALL_WORDS or _bare(value) == _bare(self._tool)
+        )  # fmt: skip
+
+    def _outer(self, given: Mapping[str, object]) -> object:
+        """What stands under the outer key, or for it."""
+        outer, slots = self._shape.outer, self._shape.slots
+        there = given.get(outer.key)
+        if not slots:
+            return _take(given, outer) if there is None else there
+        is_item = _take_if_one(given, slots[0]) is not None
+        if there is not None and not (is_item and not self._holds_items(there)):
+            return there
+        found = {
+            key: value
+            for key, value in given.items()
+            if outer.is_meant_by(_bare(key)) and key != outer.key and self._holds_items(value)
+        }
+        if len(found) > 1:
+            raise _unclear(outer.key, found)
+        if found:
+            return next(iter(found.values()))
+        if is_item:
+            return [given]
+        return there
+
+    def _holds_items(self, value: object) -> bool:
+        if isinstance(value, str):
+            return nearly_json.looks_like_json(value) and self._holds_items(_decoded(value))
+        if isinstance(value, list):
+            return all(isinstance(item, (dict, list)) or self._holds_items(item) for item in value)
+        return isinstance(value, dict)
+
+    def _items(self, value: object) -> list[object]:
+        expected = f"an array, each item {self._shape.item}"
+        held = _decoded_twice(value) if isinstance(value, str) else value
+        for _ in range(_DEEPEST_WRAPPING):
+            if isinstance(held, dict) and (inner := _take_if_one(held, self._shape.outer)) is not None:
+                if not self._holds_items(inner) or _take_if_one(held, self._shape.slots[0]) is not None:
+                    break
+                held = _decoded(inner) if isinstance(inner, str) else inner
+            elif isinstance(held, list) and len(held) == 1 and isinstance(held[0], list) and held[0]:
+                held = held[0]
+            else:
+                break
+        if isinstance(held, dict):
+            held = self._by_name(held) or [held]
+        if not isinstance(held, list):
+            raise MisfitError(expected, f"it is {described(value)}{_why(value)}")
+        made: list[object] = []
+        try:
+            for item in held:
+                made.append(self._item(item))
+        except MisfitError as misfit:
+            misfit.path = f"[{len(made)}]{misfit.path}"
+            raise
+        return made
+
+    def _by_name(self, given: Mapping[str, object]) -> list[object]:
+        """The items of an object whose keys are names; empty if it is none."""
+        name, *rest = self._shape.slots
+        if not self._shape.by_name or not given or any(self._is_known(key) for key in given):
+            return []
+        if all(isinstance(value, dict) and any(self._is_known(key) for key in value) for value in given.values()):
+            return [{**value, name.key: key} for key, value in given.items() if isinstance(value, dict)]
+        if len(rest) == 1 and all(isinstance(value, list) for value in given.values()):
+            return [{name.key: key, rest[0].key: value} for key, value in given.items()]
+        return []
+
+    def _is_known(self, key: str) -> bool:
+        return any(slot.is_meant_by(_bare(key)) for slot in self._shape.slots)
+
+    def _item(self, value: object) -> dict[str, object]:
+        item = _decoded(value) if isinstance(value, str) else value
+        if isinstance(item, list) and len(item) == 1:
+            item = item[0]
+        if isinstance(item, dict) and len(item) == 1:
+            (only,) = item.values()
+            if isinstance(only, dict):
+                item = only
+        if not isinstance(item, dict):
+            raise MisfitError(self._shape.item, f"it is {described(value)}{_why(value)}")
+        if self._tool == "create_entities":
+            _refuse_relations(item)
+        made: dict[str, object] = {}
+        for slot in self._shape.slots:
+            found = _take(item, slot)
+            try:
+                if slot.key == self._shape.facts:
+                    made[slot.key] = texts = self._texts(found)
+                    if not texts:
+                        self._refuse_unknown(item, slot.key, "missing" if found is None else "empty")
+                    if found is not None or slot.key in self._shape.may_lack:
+                        continue
+                elif found is not None:
+                    made[slot.key] = _text(_name(found) if isinstance(found, dict) else found)
+                    continue
+                kind = "an array of strings" if slot.key == self._shape.facts else "a string"
+                raise MisfitError(kind, f"it is missing; what came is {described(item)}")
+            except MisfitError as misfit:
+                if not misfit.path.startswith(f".{slot.key}"):
+                    misfit.path = f".{slot.key}{misfit.path}"
+                raise
+        return made
+
+    def _texts(self, value: object) -> list[object]:
+        """An array of texts; one text stands for an array of one."""
+        if value is None or value == "":
+            return []
+        if isinstance(value, str):
+            held = _decoded(value)
+            if held is None:
+                if _BROKEN_ARRAY.match(value):
+                    raise MisfitError("an array of strings", f"it is {described(value)}{_why(value)}")
+                if not self._shape.slots and len(value) > _LONGEST_NAME:
+                    raise MisfitError("an array of strings", f"it is {described(value)}")
+                self._alone = True
+                return [value]
+            if isinstance(held, list) and all(isinstance(item, (str, dict)) for item in held):
+                return self._texts(held)
+            raise MisfitError("an array of strings", f"it is {described(value)}")
+        if isinstance(value, dict):
+            only = next(iter(value.values())) if len(value) == 1 and _bare(next(iter(value))) in _LIST_KEYS else None
+            return self._texts(only) if isinstance(only, list) else [_text(value)]
+        if isinstance(value, list):
+            if len(value) == 1 and isinstance(value[0], list):
+                return self._texts(value[0])
+            return [_fact(item) for item in value]
+        return [_fact(value)]
+
+    def _refuse_unknown(self, given: Mapping[str, object], key: str, state: str) -> None:
+        """Refuse another key that holds what this key, which is missing or empty, should hold."""
+        known = [slot for slot in (self._shape.outer, *self._shape.slots, *self._shape.options) if slot.key != key]
+        for one, value in given.items():
+            if not isinstance(value, (str, list)) or not value or one == key:
+                continue
+            if _bare(one) in _CALL_KEYS or any(slot.is_meant_by(_bare(one)) for slot in known):
+                continue
+            raise MisfitError(
+                "what holds it",
+                f"it is {state}, while the key {json.dumps(one[:_LONGEST_KEY], ensure_ascii=False)} holds "
+                + ("text" if isinstance(value, str) else "an array"),
+                f".{key}",
+            )
+
+
+def _refuse_relations(given: Mapping[str, object]) -> None:
+    for key, value in given.items():
+        if value and isinstance(value, (list, dict, str)) and _bare(key) in ("relations", "relationships", "edges"):
+            raise MisfitError(
+                "sent with create_relations next, once the entities are created",
+                "it came with them; send the entities alone",
+                f".{key}",
+            )
+
+
+def _bare(key: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", key.lower()) if len(key) <= _LONGEST_KEY else key
+
+
+def _take(given: Mapping[str, object], slot: Slot) -> object:
+    """What stands under the slot's key, or under its only other spelling; None if there is nothing.
+
+    MisfitError if several keys could be meant.
+    """
+    value = given.get(slot.key)
+    if value is not None:
         return value
-    if not isinstance(value, str) or value.lstrip(" \t\r\n")[:1] != ("[" if kind is list else "{"):
-        raise MisfitError(expected, f"it is {_described(value)}")
+    found = _spellings(given, slot)
+    if len(found) > 1:
+        raise _unclear(slot.key, found)
+    return next(iter(found.values()), None)
+
+
+def _take_if_one(given: Mapping[str, object], slot: Slot) -> object:
+    value = given.get(slot.key)
+    found = _spellings(given, slot) if value is None else {}
+    return value if value is not None else next(iter(found.values())) if len(found) == 1 else None
+
+
+def _spellings(given: Mapping[str, object], slot: Slot) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for key, value in given.items():
+        # A record of a memory file states its kind under `type`, which is no type of ours.
+        if value is None or key == slot.key or (_bare(key) == "type" and value in _RECORD_KINDS):
+            continue
+        if slot.is_meant_by(_bare(key)):
+            found[key] = value
+    return found
+
+
+def _unclear(key: str, found: Iterable[str]) -> MisfitError:
+    names = " and ".join(json.dumps(one[:_LONGEST_KEY], ensure_ascii=False) for one in list(found)[:3])
+    return MisfitError("given under this name", f"it is missing, and {names} could each be it", f".{key}")
+
+
+def _decoded(value: object) -> object:
+    """What a JSON text holds, None if it is none."""
+    if not isinstance(value, str) or not nearly_json.looks_like_json(value):
+        return None
     try:
-        held = json.loads(value)
-    except (ValueError, RecursionError):  # too many digits are a ValueError, too many brackets a RecursionError
-        held = None
-    if isinstance(held, kind):
-        return held
-    raise MisfitError(expected, f"it is {_described(value)}, which is not valid JSON")
+        return nearly_json.read(value)
+    except ValueError:
+        return None
 
 
-def plain_text(value: object) -> str:
-    if isinstance(value, str):
-        return value if value.isascii() else without_lone_surrogates(value)
-    raise MisfitError("a string", f"it is {_described(value)}")
+def _decoded_twice(text: str) -> object:
+    """As `_decoded`, also where the JSON text stands in a JSON string: where an array or object is wanted, alone."""
+    if text.lstrip().startswith('"'):
+        try:
+            inner = json.loads(text)
+        except ValueError:
+            return None
+        return _decoded(inner)
+    return _decoded(text)
 
 
-def plain_texts(value: object) -> tuple[str, ...]:
-    return each(value, plain_text, "an array of strings")
+def _why(value: object) -> str:
+    return ", which is not valid JSON" if isinstance(value, str) and nearly_json.looks_like_json(value) else ""
 
 
-def whole_number(value: object, least: int) -> int:
-    number: int | float | None = None
-    if isinstance(value, (int, float)) and not isinstance(value, bool):  # to Python True is 1
-        number = value
-    elif isinstance(value, str) and len(value) <= 20 and value.isascii() and value.strip().isdigit():
-        number = int(value)
-    if number is None or number < least or number != number // 1:  # NaN and infinity equal no quotient of theirs
-        raise MisfitError(f"a whole number, {least} or more", f"it is {_described(value)}")
-    return int(min(number, _LARGEST_NUMBER))
+def _fact(value: object) -> object:
+    """An observation, which may say true or false."""
+    return json.dumps(value) if isinstance(value, bool) else _text(value)
 
 
-def truth(value: object) -> bool:
+def _text(value: object) -> object:
+    """A text, from what stands for one; anything else as it is, for the reader to refuse."""
     if isinstance(value, bool):
         return value
-    if isinstance(value, str) and value in ("true", "True", "false", "False"):
-        return value in ("true", "True")
-    raise MisfitError("true or false", f"it is {_described(value)}")
+    if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
+        return json.dumps(value) if abs(value) < _LARGEST_NUMBER else value
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
+        return value[0]
+    if isinstance(value, dict) and len(value) == 1:
+        ((key, held),) = value.items()
+        if _bare(key) in _TEXT_KEYS and isinstance(held, str):
+            return held
+    return value
 
 
-def _described(value: object) -> str:
-    """A wrong value in a few words: its kind, and so much of it that it can be recognised."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (int, float)):
-        return f"the number {value}" if abs(value) < 1e15 else "a number beyond all use"
-    if isinstance(value, str):
-        cut = f" and so on, {len(value)} characters" if len(value) > _LONGEST_QUOTE else ""
-        return f'the string "{_shown(value)}"{cut}'
-    if isinstance(value, Mapping):
-        return f"an object with the keys {_shown(', '.join(_starts(value)))}" if value else "an empty object"
-    if isinstance(value, list):
-        return f"an array of {len(value)} items" if len(value) != 1 else "an array of one item"
-    return "of no JSON type"
+def _name(item: object) -> object:
+    """A name, from a text or an object that has one."""
+    if isinstance(item, dict):
+        found = _take_if_one(item, _NAME_KEYS)
+        return item if found is None else _text(found)
+    return item
 
 
-def _starts(keys: Iterable[object]) -> list[str]:
-    return [str(key)[:20] for key in islice(keys, 6)]
-
-
-def _shown(text: str) -> str:
-    """The beginning of `text`, fit for one line of a message."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text[:_LONGEST_QUOTE])
+def _query(value: object) -> object:
+    if isinstance(value, dict) and len(value) == 1:
+        (value,) = value.values()
+    if isinstance(value, list) and value and all(isinstance(item, (str, int, float)) for item in value):
+        return " ".join(str(_text(item)) for item in value)
+    return _text(value)

@@ -1,17 +1,18 @@
-"""The nine tools: from a name and its arguments to work on the graph, and from what came out to the answer's bytes.
+"""The nine tools as plans: from arguments to work on the graph, and from what came out to the answer's bytes.
 
-`plan` checks the arguments and gives back a `Read` or a `Write`; both are pure functions of a snapshot, so whoever has
-them decides in which thread they run. JSON is built here as finished UTF-8: lines of the file in our own form are
-served by cutting, everything else is encoded once.
+Each function here checks the arguments and gives back a `Read` or a `Write`; both are pure functions of a snapshot, so
+whoever has them decides in which thread they run. JSON is built here as finished UTF-8: lines of the file in our own
+form are served by cutting, everything else is encoded once.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from memory_app.errors import GraphError
-from memory_app.graph import changes, queries
+from memory_app.graph import changes, near, queries
 from memory_app.graph.graph import Graph
 from memory_app.jsonl.records import EntityLine, RelationLine, quote, strings_json
 from memory_app.tools import arguments as checked
@@ -21,6 +22,17 @@ from memory_app.tools.arguments import Arguments, Page
 LARGEST_ANSWER: Final = 256 << 20
 # Lines from which on a read of the whole graph, or a search that may have to fold it first, is left to a thread.
 _HEAVY: Final = 1000
+# Relations that come with a limited number of entities when no number of theirs was given: some 5,000 tokens.
+RELATIONS_WITH_LIMIT: Final = 100
+_MOST_TYPES: Final = 100  # types of a summary: a memory with more uses them as free text
+_MOST_HINTS: Final = 20  # unknown names of one call for which near ones are looked up, some milliseconds each
+_LONGEST_NAMED: Final = 60  # characters of an unknown name that an error repeats
+_LONGEST_ECHO: Final = 1024  # characters of one in `notFound`: enough to match it to what was asked
+_ALL: Final = "*"  # what models send to delete everything; nobody is taken at that word
+
+_T = TypeVar("_T")
+_Relations: TypeAlias = "tuple[list[RelationLine], list[RelationLine]]"
+"""The relations among what was opened, and those that lead outside."""
 
 
 class Answer(NamedTuple):
@@ -49,45 +61,29 @@ class Write(NamedTuple):
     apply: Callable[[Graph], tuple[Graph, Answer]]
 
 
-class UnknownTool(Exception):
-    """There is no tool of this name: an error of the protocol, not of a tool."""
-
-
-_Plan: TypeAlias = Callable[[Arguments], "Read | Write"]
-
-
-def plan(name: str, arguments: object) -> Read | Write:
-    """The work that a call asks for. GraphError if the arguments are wrong, UnknownTool if there is no such tool."""
-    try:
-        planned = _PLANS[name]
-    except KeyError:
-        raise UnknownTool(name) from None
-    if arguments is not None and not isinstance(arguments, dict):
-        raise GraphError(f"{name}: the arguments must be an object. Example: {checked.EXAMPLES[name]}")
-    return planned(arguments)
-
-
 def graph_json(graph: Graph) -> bytes:
     """The whole graph as `{"entities":[…],"relations":[…]}`. GraphError if that is larger than an answer may be."""
     return _found(queries.everything(graph))
 
 
-def _create_entities(arguments: Arguments) -> Write:
+def create_entities(arguments: Arguments) -> Write:
     asked = checked.entities_to_create(arguments)
 
     def apply(graph: Graph) -> tuple[Graph, Answer]:
         after, made, skipped = changes.create_entities(graph, asked)
         body = b'{"entities":' + _array(made)
+        similar = near.spelled_alike(graph, [line.name for line in made])
+        if similar:
+            body += b',"similar":' + strings_json(similar)
         if not skipped:
             return after, Answer(body + b"}")
-        names = ", ".join(dict.fromkeys(skipped))
-        note = f"Skipped, because they already exist: {names}. Use add_observations to add facts to them."
+        note = f"{len(skipped)} skipped: the name exists. Use add_observations for new facts."
         return after, Answer(body + b',"skipped":' + strings_json(skipped) + b"}", more=(note,))
 
     return Write(apply)
 
 
-def _create_relations(arguments: Arguments) -> Write:
+def create_relations(arguments: Arguments) -> Write:
     asked = checked.relations_to_create(arguments)
 
     def apply(graph: Graph) -> tuple[Graph, Answer]:
@@ -97,7 +93,7 @@ def _create_relations(arguments: Arguments) -> Write:
     return Write(apply)
 
 
-def _add_observations(arguments: Arguments) -> Write:
+def add_observations(arguments: Arguments) -> Write:
     asked = checked.observations_to_add(arguments)
 
     def apply(graph: Graph) -> tuple[Graph, Answer]:
@@ -115,27 +111,39 @@ def _add_observations(arguments: Arguments) -> Write:
     return Write(apply)
 
 
-def _delete_entities(arguments: Arguments) -> Write:
-    asked = checked.entities_to_delete(arguments)
+def delete_entities(arguments: Arguments) -> Write:
+    names, exact = _taken(checked.entities_to_delete(arguments))
 
     def apply(graph: Graph) -> tuple[Graph, Answer]:
-        after, missing = changes.delete_entities(graph, asked)
+        after, missing = changes.delete_entities(graph, names)
         if not missing:
             return after, _done("Entities deleted successfully")
-        hits = len(asked) - len(missing)
-        return after, _done(f"Deleted {hits} of {len(asked)} entities. Not found: {', '.join(dict.fromkeys(missing))}")
+        if exact or _ALL in missing:
+            raise GraphError(
+                f"delete_entities: entityNames must be an array of stored names, but {_named(missing)} is none. "
+                + _hint(graph, missing[0])
+                + 'Nothing was deleted. Example of a right call: {"entityNames":["Ann","Acme"]}'
+            )
+        hits = len(names) - len(missing)
+        return after, _done(f"Deleted {hits} of {len(names)} entities. Not found: {', '.join(dict.fromkeys(missing))}")
 
     return Write(apply)
 
 
-def _delete_observations(arguments: Arguments) -> Write:
-    asked = checked.observations_to_delete(arguments)
+def delete_observations(arguments: Arguments) -> Write:
+    deletions, exact = _taken(checked.observations_to_delete(arguments))
 
     def apply(graph: Graph) -> tuple[Graph, Answer]:
-        after, hits, missing = changes.delete_observations(graph, asked)
-        total = sum(len(deletion.observations) for deletion in asked)
+        after, hits, missing = changes.delete_observations(graph, deletions)
+        total = sum(len(deletion.observations) for deletion in deletions)
         if hits == total and not missing:
             return after, _done("Observations deleted successfully")
+        if exact or any(_ALL in (one.entity_name, *one.observations) for one in deletions):
+            raise GraphError(
+                "delete_observations: each text must equal a stored observation, and not all of these do. Nothing was "
+                "deleted: read the entity with open_nodes. Example of a right call: "
+                '{"deletions":[{"entityName":"Ann","observations":["Likes tea","Lives in Lisbon"]}]}'
+            )
         message = f"Deleted {hits} of {total} observations."
         if missing:
             message += f" Entities not found: {', '.join(dict.fromkeys(missing))}"
@@ -144,60 +152,102 @@ def _delete_observations(arguments: Arguments) -> Write:
     return Write(apply)
 
 
-def _delete_relations(arguments: Arguments) -> Write:
-    asked = checked.relations_to_delete(arguments)
+def delete_relations(arguments: Arguments) -> Write:
+    keys, _ = _taken(checked.relations_to_delete(arguments))
 
     def apply(graph: Graph) -> tuple[Graph, Answer]:
-        after, hits = changes.delete_relations(graph, asked)
-        if hits == len(asked):
+        after, hits = changes.delete_relations(graph, keys)
+        if hits == len(keys):
             return after, _done("Relations deleted successfully")
-        return after, _done(f"Deleted {hits} of {len(asked)} relations. The rest matched nothing.")
+        if any(_ALL in key for key in keys):
+            raise GraphError(
+                f'delete_relations: "{_ALL}" stands for nothing here; give from, to and relationType of each relation '
+                "as stored. Nothing was deleted: open_nodes shows an entity's relations. Example of a right call: "
+                '{"relations":[{"from":"Ann","to":"Acme","relationType":"works at"}]}'
+            )
+        return after, _done(f"Deleted {hits} of {len(keys)} relations. The rest matched nothing.")
 
     return Write(apply)
 
 
-def _read_graph(arguments: Arguments) -> Read:
+def read_graph(arguments: Arguments) -> Read:
     page = checked.page_to_read(arguments)
 
     def run(graph: Graph) -> Answer:
         if page is None:
             return Answer(graph_json(graph))
-        return Answer(_page(graph, list(graph.first_entities()), page))
+        entities = list(graph.first_entities())
+
+        def relations(chosen: Sequence[EntityLine]) -> _Relations:
+            whole = len(chosen) == len(entities)
+            return list(graph.first_relations()) if whole else queries.touching(graph, chosen), []
+
+        return Answer(_part(entities, page, relations))
 
     return Read(run, _is_large)
 
 
-def _search_nodes(arguments: Arguments) -> Read:
+# For the model: what it got is not what it asked for word by word, and may be none of it.
+_LOOSE: Final = b'"No entity holds all of these words. These come near, best first."'
+
+
+def search_nodes(arguments: Arguments) -> Read:
     asked = checked.search_to_make(arguments)
 
     def run(graph: Graph) -> Answer:
-        matches = queries.search(graph, asked.query)
+        matches, loose = queries.search(graph, asked.query)
         if asked.page is None:
-            return Answer(_found(queries.Found(matches, queries.touching(graph, matches))))
-        return Answer(_page(graph, matches, asked.page))
+            body = _found(queries.Found(matches, queries.touching(graph, matches)))
+        else:
+            if asked.page.limit is not None and not loose:
+                matches = queries.by_relevance(matches, asked.query)
+            body = _part(matches, asked.page, lambda chosen: (queries.touching(graph, chosen), []))
+        return Answer(_limited(body[:-1] + b',"loose":' + _LOOSE + b"}") if loose else body)
 
     return Read(run, _is_large)
 
 
-def _open_nodes(arguments: Arguments) -> Read:
-    asked = checked.names_to_open(arguments)
-    return Read(lambda graph: Answer(_found(queries.open_nodes(graph, asked))), lambda graph: len(asked) > _HEAVY)
+def open_nodes(arguments: Arguments) -> Read:
+    names, page, depth = checked.names_to_open(arguments)
+
+    def run(graph: Graph) -> Answer:
+        opened = queries.reached(graph, names, depth)
+        if page is None:
+            body = _found(queries.Found(opened, *queries.joined(graph, opened, opened)))
+        else:
+            body = _part(opened, page, lambda chosen: queries.joined(graph, chosen, opened))
+        missing = [name for name in dict.fromkeys(names) if name not in graph.entities]
+        return Answer(_limited(body[:-1] + b',"notFound":' + _not_found(graph, missing) + b"}") if missing else body)
+
+    def heavy(graph: Graph) -> bool:
+        if len(names) > _HEAVY:
+            return True
+        return _is_large(graph) and (depth > 0 or any(name not in graph.entities for name in names))
+
+    return Read(run, heavy)
 
 
-_PLANS: Final[dict[str, _Plan]] = {
-    "create_entities": _create_entities,
-    "create_relations": _create_relations,
-    "add_observations": _add_observations,
-    "delete_entities": _delete_entities,
-    "delete_observations": _delete_observations,
-    "delete_relations": _delete_relations,
-    "read_graph": _read_graph,
-    "search_nodes": _search_nodes,
-    "open_nodes": _open_nodes,
-}
+def _taken(asked: checked.Asked[_T]) -> tuple[tuple[_T, ...], bool]:
+    return asked.items, asked.exact
 
-READS: Final = frozenset({"read_graph", "search_nodes", "open_nodes"})
-"""The tools that change nothing: all that a read-only server offers."""
+
+def _named(missing: Sequence[str]) -> str:
+    """The beginning of the first name, so that a pasted text does not come back."""
+    return quote(missing[0][:_LONGEST_NAMED])
+
+
+def _hint(graph: Graph, name: str) -> str:
+    found = near.near_names(graph, name)
+    return f"Did you mean {' or '.join(map(quote, found))}? " if found else ""
+
+
+def _not_found(graph: Graph, missing: Sequence[str]) -> bytes:
+    """The names that no entity has, each with near ones; for the first of many names alone."""
+    items: list[bytes] = []
+    for number, name in enumerate(missing):
+        found = near.near_names(graph, name) if number < _MOST_HINTS else []
+        items.append(b'{"name":%s,"near":%s}' % (quote(name[:_LONGEST_ECHO]).encode(), strings_json(found)))
+    return b"[" + b",".join(items) + b"]"
 
 
 def _is_large(graph: Graph) -> bool:
@@ -215,16 +265,49 @@ def _found(found: queries.Found) -> bytes:
     return _limited(b"".join((*parts, b"}")))
 
 
-def _page(graph: Graph, matches: Sequence[EntityLine], page: Page) -> bytes:
+def _part(
+    matches: Sequence[EntityLine], page: Page, relations_of: Callable[[Sequence[EntityLine]], _Relations]
+) -> bytes:
     """A part of what matched, with how much there is in all and where the next part begins."""
+    if page.summary:
+        return _summary(matches, relations_of(matches))
     end = len(matches) if page.limit is None else min(page.offset + page.limit, len(matches))
     chosen = matches[page.offset : end]
     if page.names_only:
         body = b'{"entities":[],"relations":[],"names":' + strings_json([line.name for line in chosen])
     else:
-        body = _found(queries.Found(list(chosen), queries.touching(graph, chosen)))[:-1]
+        body = _with_relations(chosen, relations_of(chosen), page)
     following = f',"nextOffset":{end}' if page.offset <= end < len(matches) else ""
     return _limited(body + f',"total":{len(matches)}{following}}}'.encode())
+
+
+def _with_relations(chosen: Sequence[EntityLine], found: _Relations, page: Page) -> bytes:
+    """An answer without its last brace: the entities, and the asked part of their relations, external ones last."""
+    between, external = found
+    count, first, limit = len(between) + len(external), page.relation_offset, page.relation_limit
+    if limit is None and page.limit is not None:
+        limit = RELATIONS_WITH_LIMIT
+    last = count if limit is None else min(first + limit, count)
+    inner, outer = between[first:last], external[max(first - len(between), 0) : max(last - len(between), 0)]
+    body = _found(queries.Found(list(chosen), inner, outer))[:-1]
+    if page.relation_limit is not None or len(inner) + len(outer) < count:
+        body += b',"relationTotal":%d' % count
+    return body + (b',"nextRelationOffset":%d' % last if first <= last < count else b"")
+
+
+def _summary(matches: Sequence[EntityLine], found: _Relations) -> bytes:
+    relations = [line for group in found for line in group]
+    counts = f'"entities":{len(matches)},"relations":{len(relations)}'
+    entity_types = _counts(line.entity_type for line in matches)
+    relation_types = _counts(line.relation_type for line in relations)
+    types = f'"entityTypes":{entity_types},"relationTypes":{relation_types}'
+    return f'{{"entities":[],"relations":[],"summary":{{{counts},{types}}}}}'.encode()
+
+
+def _counts(types: Iterable[str]) -> str:
+    """The types and how many have them, the most frequent first, as JSON."""
+    found = sorted(Counter(types).items(), key=lambda one: (-one[1], one[0]))[:_MOST_TYPES]
+    return "[" + ",".join(f'{{"type":{quote(kind)},"count":{count}}}' for kind, count in found) + "]"
 
 
 def _array(lines: Iterable[EntityLine] | Iterable[RelationLine]) -> bytes:
@@ -235,7 +318,6 @@ def _limited(json: bytes) -> bytes:
     if len(json) > LARGEST_ANSWER:
         raise GraphError(
             f"The answer would be {len(json) >> 20} MiB of JSON; at most {LARGEST_ANSWER >> 20} MiB are sent. "
-            'Ask for less: give "limit" and "offset", or "namesOnly", to read_graph or search_nodes; '
-            "give fewer names to open_nodes."
+            'Ask for less: give "limit" and "offset", "namesOnly" or "summary", or fewer names.'
         )
     return json

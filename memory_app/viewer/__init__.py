@@ -1,6 +1,7 @@
 """The viewer: one HTML page that shows a memory and needs nothing else.
 
-Rules: the page asks the network for nothing and its content security policy forbids it; script and style are allowed
+Rules: a page that was written asks the network for nothing and its content security policy forbids it; one that is
+served asks the program that serves it, alone, by connection.js, alone. Script and style are allowed
 by their hash alone; what the memory holds enters the page as data, never as markup. This package makes the page's text,
 it touches no file: the caller writes it, as UTF-8, with the care that a copy of somebody's memory deserves.
 
@@ -13,60 +14,109 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
+import json
 import re
 from importlib import resources
-from typing import Final
+from typing import Final, NamedTuple
 
 # One script, in the order in which the parts use each other: an inline page cannot import modules from itself.
 _SCRIPT_PARTS: Final = (
     "dom.js",
     "fold.js",
+    "marks.js",
     "model.js",
     "layout.js",
-    "room.js",
+    "viewport.js",
+    "overview.js",
     "drawing.js",
     "graph.js",
     "controls.js",
+    "picture.js",
     "panel.js",
     "table.js",
     "legend.js",
     "search.js",
+    "changes.js",
+    "editor.js",
     "app.js",
 )
 # `<`, `>` and `&` could end or begin markup, U+2028 and U+2029 end a line of script for old parsers; in JSON all of
 # them occur in strings only, where an escape means the same. A lone surrogate has no UTF-8 form.
 _UNSAFE_IN_DATA: Final = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
-_UNSAFE_IN_TITLE: Final = re.compile("[\x00\ud800-\udfff]")
+_UNSAFE_IN_TEXT: Final = re.compile("[\x00\ud800-\udfff]")
+_OVERRIDES: Final = re.compile("[\u202d\u202e]")
+_LISTED: Final = 500  # entities in the list without script: the page is not to become much larger for its sake
 _PLACE: Final = re.compile(r"\{\{(\w+)\}\}")
 
 
-def page(graph: str, title: str) -> str:
+class Source(NamedTuple):
+    """Where a page comes from, as it says at its top: the memory's name, its file and the time. Empty: not said."""
+
+    title: str
+    path: str = ""
+    time: str = ""
+
+
+def page(graph: str, source: Source) -> str:
     """Make the page for a graph, `{"entities": [...], "relations": [...]}` as JSON text: the data of read_graph.
 
-    The result is to be written as UTF-8. The JSON is not parsed here; text that is none gives a page that says so.
+    The result is to be written as UTF-8. Text that is no JSON gives a page that says so.
     """
+    return _made(graph, source, _plain_list(graph), "frozen.js", "")
+
+
+def served_page() -> str:
+    """Make the page that gets its memory from the program that serves it. It holds nothing of a memory itself."""
+    words = "<p>The memory cannot be shown without them. `view --output FILE` makes a page that can.</p>"
+    return _made("null", Source("Memory"), words, "connection.js", "connect-src 'self'; ")
+
+
+def _made(graph: str, source: Source, plain: str, connection: str, allowed: str) -> str:
     style = _part("viewer.css")
-    script = '(() => {\n"use strict";\n' + "\n".join(_part(name) for name in _SCRIPT_PARTS) + "})();\n"
+    script = '(() => {\n"use strict";\n' + "\n".join(_part(name) for name in (connection, *_SCRIPT_PARTS)) + "})();\n"
     policy = (
-        f"default-src 'none'; script-src '{_source(script)}'; style-src '{_source(style)}'; base-uri 'none'; "
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; {allowed}base-uri 'none'; "
         "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     )
     places = {
         "policy": policy,
-        "title": html.escape(_UNSAFE_IN_TITLE.sub("\ufffd", title)),
+        "title": _text(source.title),
+        "source": _text(" · ".join(filter(None, (source.path, source.time)))),
         "style": style,
         "script": script,
+        "list": plain,
         "data": _UNSAFE_IN_DATA.sub(_escape, graph),
     }
     # One pass, so that what is put in is never read as a place for something else.
     return _PLACE.sub(lambda place: places[place[1]], _part("page.html"))
 
 
+def _plain_list(graph: str) -> str:
+    """The memory as plain markup, for a browser without scripts: the first entities with their observations."""
+    try:
+        entities = json.loads(graph)["entities"]
+        shown = [
+            f"<dt><bdi>{_text(str(one['name']))}</bdi> <i>{_text(str(one['entityType']))}</i></dt>"
+            + "".join(f"<dd><bdi>{_text(str(text))}</bdi></dd>" for text in one["observations"])
+            for one in entities[:_LISTED]
+        ]
+    except (ValueError, KeyError, TypeError):
+        return "<p>The memory in this page cannot be read without them.</p>"
+    rest = len(entities) - len(shown)
+    return f"<dl>{''.join(shown)}</dl>" + (f"<p>… and {rest:,} more entities.</p>" if rest else "")
+
+
+def _text(text: str) -> str:
+    """Text for a place in markup. An override of the writing direction would turn round what follows it."""
+    shown = _UNSAFE_IN_TEXT.sub("\ufffd", text)
+    return html.escape(_OVERRIDES.sub(lambda mark: f"[U+{ord(mark[0]):04X}]", shown))
+
+
 def _part(name: str) -> str:
     return resources.files(__name__).joinpath(name).read_text(encoding="utf-8")
 
 
-def _source(text: str) -> str:
+def _hash(text: str) -> str:
     """The hash by which the policy allows this inline text."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 

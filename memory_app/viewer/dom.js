@@ -25,7 +25,11 @@ function swatch(type) {
 const number = new Intl.NumberFormat("en");
 const count = (amount, one, many) => `${number.format(amount)} ${amount === 1 ? one : many}`;
 
+/** A text as it can be shown. An override of the writing direction is shown by its number: it would turn round what
+    follows it. Other marks of direction stay; each text is isolated by its element. */
+const shownPart = (text) => text.replace(/[\u202d\u202e]/g, (mark) => `[U+${mark.codePointAt(0).toString(16).toUpperCase()}]`);
+
 /** What to show for a text that may be empty. */
-const shownText = (text) => (text.trim() === "" ? "(no text)" : text);
+const shownText = (text) => (text.trim() === "" ? "(no text)" : shownPart(text));
 
 const reducedMotion = window.matchMedia("(prefers-reduced-motion: reduce)");

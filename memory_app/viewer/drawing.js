@@ -1,17 +1,23 @@
 /* How a scene looks on the canvas. Knows no events and changes nothing but pixels.
 
    A scene: the model, the layout, `ids` and `links` that are visible, the camera {scale, x, y}, width and height in CSS
-   pixels, `chosen` and `hovered` (an id or -1), `matches` (a Set or null), `hidden(id)` (how many neighbours of a node are
-   not drawn). */
+   pixels, `chosen` and `hovered` (an id or -1), `matches` (a Set or null), `trail` (nodes and links to lead the eye along, as
+   two Sets, or null), `hidden(id)` (how many neighbours of a node are not drawn), `names(link)` (the relation types that
+   the legend leaves of a link), `isDrawn(link)`, `overview` (its groups and their links, or null). */
 
 const LABEL_FONT = "12px system-ui, sans-serif";
 const STRONG_FONT = "600 13px system-ui, sans-serif";
 const LINK_FONT = "11px system-ui, sans-serif";
 const LABELS_TRIED = 260; // a frame; what has no room among the best-connected of these has no label
-const LINK_LABELS_TRIED = 80;
+const LINK_LABELS_TRIED = 160;
+const ALL_LINK_LABELS = 12; // links; so few have their names drawn even where there is little room
+const LABEL_EDGE = 3; // pixels between a label and the edge of the canvas
 const NODES_KEPT_FREE = 500;
 const ARROWS_UP_TO = 1200; // links; more arrows than that are noise
 const FADED = 0.16;
+const GROUP_FONT = "600 15px system-ui, sans-serif";
+const DOTS_FROM = 2600; // nodes in sight: so many are drawn as dots
+const NAMES_OF_NODES_FROM = 0.9; // the scale of the overview from which entities are named, not groups
 
 class Drawing {
   constructor(canvas, model) {
@@ -22,9 +28,15 @@ class Drawing {
     this.readColours();
   }
 
+  /** Draw another model from now on. */
+  replace(model) {
+    this.model = model;
+    this._widths.clear();
+  }
+
   /** Take the colours from the style sheet; again after a change between light and dark. */
   readColours() {
-    const probe = element("span", { class: "unseen" });
+    const probe = element("span", { class: "unseen probe" });
     document.body.append(probe);
     const resolved = (name) => {
       probe.style.color = `var(${name})`;
@@ -42,22 +54,42 @@ class Drawing {
   }
 
   draw(scene) {
-    const context = this.context;
     const ratio = window.devicePixelRatio || 1;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, scene.width, scene.height);
+    this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.context.clearRect(0, 0, scene.width, scene.height);
+    this._paint(scene);
+  }
+
+  /** Draw on another context, which has the form of a canvas's. */
+  drawOn(context, scene) {
+    const own = this.context;
+    this.context = context;
+    context.fillStyle = this.colours["--canvas"];
+    context.fillRect(0, 0, scene.width, scene.height);
+    this._paint(scene);
+    this.context = own;
+  }
+
+  _paint(scene) {
+    const context = this.context;
     this._focus(scene);
     const quiet = [];
     const lit = [];
-    for (const link of scene.links) (this._isLit(link) ? lit : quiet).push(link);
+    if (scene.overview !== null) this._drawGroupLinks(scene);
+    const inSight = this._inSight(scene);
+    for (const link of this._links(scene, inSight)) (this._isLit(link) ? lit : quiet).push(link);
     this._drawLinks(scene, quiet, false);
     this._drawLinks(scene, lit, true);
-    this._drawNodes(scene, true);
-    this._drawNodes(scene, false);
+    if (inSight.length > DOTS_FROM) this._drawDots(scene, inSight);
+    else {
+      this._drawNodes(scene, inSight, true);
+      this._drawNodes(scene, inSight, false);
+    }
     this._drawRings(scene);
     this._room = new Room();
-    this._keepNodesFree(scene);
-    this._drawLabels(scene, lit);
+    this._keepNodesFree(scene, inSight);
+    if (scene.overview !== null) this._drawGroupNames(scene);
+    this._drawLabels(scene, lit, quiet);
     context.globalAlpha = 1;
   }
 
@@ -66,12 +98,18 @@ class Drawing {
     this._centre = scene.chosen >= 0 ? scene.chosen : scene.hovered;
     this._second = scene.chosen >= 0 && scene.hovered >= 0 ? scene.hovered : -1;
     this._near = null;
-    if (this._centre >= 0) this._near = new Set([this._centre, ...this.model.neighbours(this._centre)]);
+    this._trail = scene.trail;
+    if (this._trail !== null) {
+      this._centre = -1;
+      this._near = new Set(this._trail.nodes);
+      if (scene.hovered >= 0) this._second = scene.hovered;
+    } else if (this._centre >= 0) this._near = new Set([this._centre, ...this.model.neighbours(this._centre)]);
     else if (scene.matches !== null) this._near = scene.matches;
     if (this._second >= 0) this._near.add(this._second);
   }
 
   _isLit(link) {
+    if (this._trail !== null && this._trail.links.has(link)) return true;
     const touches = (id) => id >= 0 && (link.from === id || link.to === id);
     return touches(this._centre) || touches(this._second);
   }
@@ -144,15 +182,98 @@ class Drawing {
     context.closePath();
   }
 
+  /** The links to be drawn: in the overview those of what is lit, and of all that is in sight once that is little. */
+  _links(scene, inSight) {
+    if (scene.overview === null) return scene.links;
+    const lit = [this._centre, this._second].filter((id) => id >= 0 && scene.isVisible(id));
+    const ids = inSight.length <= DOTS_FROM / 2 ? new Set([...inSight, ...lit]) : new Set(lit);
+    const found = new Set(this._trail?.links ?? []);
+    for (const id of ids) for (const link of this.model.nodes[id].links) if (scene.isDrawn(link)) found.add(link);
+    return [...found];
+  }
+
+  _inSight(scene) {
+    const { scale, x: left, y: top } = scene.camera;
+    const { x, y } = scene.layout;
+    const [margin, found] = [80, []];
+    for (const id of scene.ids) {
+      const [atX, atY] = [x[id] * scale + left, y[id] * scale + top];
+      if (atX > -margin && atY > -margin && atX < scene.width + margin && atY < scene.height + margin) found.push(id);
+    }
+    return found;
+  }
+
+  /** Many nodes from afar: a dot each, all of a colour at once. */
+  _drawDots(scene, ids) {
+    const context = this.context;
+    const { scale, x: left, y: top } = scene.camera;
+    const { x, y } = scene.layout;
+    const byType = new Map();
+    for (const id of ids) {
+      const type = this.model.nodes[id].type;
+      if (!byType.has(type)) byType.set(type, []);
+      byType.get(type).push(id);
+    }
+    for (const [type, some] of byType) {
+      context.fillStyle = this.colours[type.colour];
+      for (const faded of this._near === null ? [false] : [true, false]) {
+        context.globalAlpha = faded ? FADED * 1.6 : 1;
+        for (const id of some) {
+          if (this._near !== null && this._isFaded(id) !== faded) continue;
+          const size = Math.max(1.6, Math.min(7, scene.layout.radii[id] * scale * 1.4));
+          context.fillRect(x[id] * scale + left - size / 2, y[id] * scale + top - size / 2, size, size);
+        }
+      }
+    }
+    context.globalAlpha = 1;
+  }
+
+  /** How strongly groups belong together. */
+  _drawGroupLinks(scene) {
+    const context = this.context;
+    const { scale, x, y } = scene.camera;
+    const { groups, links } = scene.overview;
+    context.strokeStyle = this.colours["--link"];
+    context.globalAlpha = this._near === null ? 0.28 : 0.12;
+    for (const [least, most, width] of [[1, 2, 0.7], [3, 9, 1.6], [10, Infinity, 3.5]]) {
+      context.beginPath();
+      for (const { from, to, amount } of links) {
+        if (amount < least || amount > most) continue;
+        context.moveTo(groups[from].x * scale + x, groups[from].y * scale + y);
+        context.lineTo(groups[to].x * scale + x, groups[to].y * scale + y);
+      }
+      context.lineWidth = width;
+      context.stroke();
+    }
+    context.globalAlpha = 1;
+  }
+
+  /** The names of groups, the largest first, as far as there is room and until the names of entities take over. */
+  _drawGroupNames(scene) {
+    const context = this.context;
+    const { scale, x, y } = scene.camera;
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    context.lineJoin = "round";
+    if (scale > NAMES_OF_NODES_FROM || this._near !== null) return;
+    for (const group of scene.overview.groups.slice(0, LABELS_TRIED)) {
+      const [atX, atY] = [group.x * scale + x, group.y * scale + y];
+      if (atX < 0 || atY < 0 || atX > scene.width || atY > scene.height) continue;
+      context.font = group.radius * scale > 40 ? GROUP_FONT : STRONG_FONT;
+      const text = cutText(shownText(group.name));
+      const width = context.measureText(text).width;
+      if (this._room.take(atX - width / 2 - 6, atY - 10, width + 12, 20)) this._text(text, atX, atY, this.colours["--text"]);
+    }
+  }
+
   /** One path for each type: thousands of nodes are a dozen calls. */
-  _drawNodes(scene, faded) {
+  _drawNodes(scene, ids, faded) {
     const context = this.context;
     const groups = new Map();
-    for (const id of scene.ids) {
+    for (const id of ids) {
       if (this._isFaded(id) !== faded) continue;
       const [x, y] = this._point(scene, id);
       const radius = this.radius(id, scene);
-      if (x < -radius || y < -radius || x > scene.width + radius || y > scene.height + radius) continue;
       const type = this.model.nodes[id].type;
       if (!groups.has(type)) groups.set(type, []);
       groups.get(type).push([x, y, radius]);
@@ -184,6 +305,7 @@ class Drawing {
   _drawRings(scene) {
     const context = this.context;
     context.strokeStyle = this.colours["--accent"];
+    if (scene.glow !== null) this._drawGlow(scene);
     for (const [id, width] of [[scene.hovered, 1.5], [scene.chosen, 2.5]]) {
       if (id < 0 || !scene.isVisible(id)) continue;
       const [x, y] = this._point(scene, id);
@@ -194,29 +316,50 @@ class Drawing {
     }
   }
 
-  _drawLabels(scene, lit) {
+  /** What is new has a ring that fades. */
+  _drawGlow(scene) {
+    const context = this.context;
+    const left = Math.max(0, Math.min(1, (scene.glow.end - performance.now()) / 1500));
+    context.globalAlpha = 0.75 * left;
+    context.lineWidth = 5;
+    for (const id of scene.glow.ids) {
+      if (!scene.isVisible(id)) continue;
+      const [x, y] = this._point(scene, id);
+      context.beginPath();
+      context.arc(x, y, this.radius(id, scene) + 7, 0, 2 * Math.PI);
+      context.stroke();
+    }
+    context.globalAlpha = 1;
+  }
+
+  _drawLabels(scene, lit, quiet) {
     const context = this.context;
     context.lineJoin = "round";
     context.textAlign = "center";
     context.textBaseline = "middle";
-    for (const id of [scene.chosen, scene.hovered]) if (id >= 0 && scene.isVisible(id)) this._drawLabel(scene, id, true);
-    if (this._centre >= 0) this._drawLinkLabels(scene, lit);
+    const strong = new Set([scene.chosen, scene.hovered].filter((id) => id >= 0 && scene.isVisible(id)));
+    for (const id of strong) this._drawLabel(scene, id, true);
+    if (lit.length > 0) this._drawLinkLabels(scene, lit, this.colours["--accent"]);
+    if (scene.overview !== null && this._near === null && scene.camera.scale <= NAMES_OF_NODES_FROM) return;
     let tried = 0;
     const labelled = this._near === null ? scene.ids : scene.ids.filter((id) => this._near.has(id));
     for (const id of labelled) { // the best connected come first
-      if (id === scene.chosen || id === scene.hovered) continue;
+      if (strong.has(id)) continue;
       if (tried > LABELS_TRIED) break;
       const [x, y] = this._point(scene, id);
       if (x < 0 || y < 0 || x > scene.width || y > scene.height) continue;
       tried += 1;
       this._drawLabel(scene, id, false);
     }
+    if (this._near === null && !this._crowded) this._drawLinkLabels(scene, quiet, this.colours["--muted"]);
   }
 
   /** Labels do not cover nodes, as far as the nodes in sight are few enough for that. */
-  _keepNodesFree(scene) {
+  _keepNodesFree(scene, inSight) {
     const boxes = [];
-    for (const id of scene.ids) {
+    this._crowded = inSight.length > DOTS_FROM;
+    if (this._crowded) return;
+    for (const id of inSight) {
       const [x, y] = this._point(scene, id);
       if (x < 0 || y < 0 || x > scene.width || y > scene.height || this._isFaded(id)) continue;
       const radius = this.radius(id, scene);
@@ -237,11 +380,14 @@ class Drawing {
     const below = [x, y + radius + 10];
     const aside = radius + 5 + width / 2;
     const places = [below, [x, y - radius - 10], [x + aside, y], [x - aside, y]];
-    const inside = ([atX]) => atX - width / 2 > 2 && atX + width / 2 < scene.width - 2;
+    const inside = ([atX]) => atX - width / 2 > LABEL_EDGE && atX + width / 2 < scene.width - LABEL_EDGE;
     const reserve = ([atX, atY]) => this._room.take(atX - width / 2 - air, atY - 7 - air / 2, width + 2 * air, 14 + air);
-    const free = places.filter(inside).find(reserve) ?? places.find(reserve);
+    // A label that would be cut by the edge is moved in, above or below its node.
+    const edge = Math.min(scene.width / 2, width / 2 + LABEL_EDGE);
+    const moved = ([atX, atY]) => [Math.min(Math.max(atX, edge), scene.width - edge), atY];
+    const free = places.filter(inside).find(reserve) ?? places.slice(0, 2).map(moved).find(reserve);
     if (free === undefined && !strong) return;
-    this._text(text, ...(free ?? below), this.colours["--text"]);
+    this._text(text, ...(free ?? moved(below)), this.colours["--text"]);
     if (hidden === 0) return;
     const amount = `+${number.format(hidden)}`;
     context.font = LINK_FONT;
@@ -249,18 +395,50 @@ class Drawing {
     if (this._room.take(badgeX - half, badgeY - 6, 2 * half, 12)) this._text(amount, badgeX, badgeY, this.colours["--muted"]);
   }
 
-  _drawLinkLabels(scene, lit) {
+  /** The names of relations, along their links; those of the pointed at first, then the longest, which have most room. */
+  _drawLinkLabels(scene, links, colour) {
     this.context.font = LINK_FONT;
-    const first = lit.filter((link) => link.from === this._second || link.to === this._second);
-    for (const link of [...first, ...lit].slice(0, LINK_LABELS_TRIED)) {
+    const all = links.length <= ALL_LINK_LABELS;
+    const paths = [];
+    for (const link of links) {
       const path = this._path(scene, link);
       if (path === null) continue;
-      const names = [...new Set(link.relations.map((relation) => shownText(relation.type)))];
+      const first = link.from === this._second || link.to === this._second ? 1e6 : 0;
+      paths.push({ link, path, length: first + Math.hypot(path.x2 - path.x1, path.y2 - path.y1) });
+    }
+    paths.sort((a, b) => b.length - a.length);
+    for (const { link, path } of paths.slice(0, LINK_LABELS_TRIED)) {
+      const names = scene.names(link);
       const text = cutText(names.slice(0, 2).join(", ") + (names.length > 2 ? ` +${names.length - 2}` : ""));
       const width = this.context.measureText(text).width;
-      if (!this._room.take(path.mx - width / 2, path.my - 7, width, 14)) continue;
-      this._text(text, path.mx, path.my, this.colours["--accent"]);
+      const room = path.loop ? Infinity : Math.hypot(path.x2 - path.x1, path.y2 - path.y1);
+      if (!all && width + 10 > room) continue;
+      const places = path.loop || width > room ? [0.5] : [0.5, 0.38, 0.62, 0.28, 0.72];
+      const free = places.map((share) => placeOn(path, share)).find((place) => this._takeAlong(place, width));
+      if (free !== undefined) this._textAlong(text, free, colour);
+      else if (all && width < room) this._textAlong(text, placeOn(path, 0.5), colour);
     }
+  }
+
+  /** Reserve the room of a text that runs along a line: small boxes in a row. All of them or none. */
+  _takeAlong({ x, y, angle }, width) {
+    const boxes = [];
+    const pieces = Math.max(1, Math.ceil(width / 14));
+    for (let piece = 0; piece < pieces; piece++) {
+      const along = ((piece + 0.5) / pieces - 0.5) * width;
+      boxes.push([x + along * Math.cos(angle) - 7, y + along * Math.sin(angle) - 6, 14, 12]);
+    }
+    if (boxes.some((box) => !this._room.isFree(...box))) return false;
+    for (const box of boxes) this._room.reserve(...box);
+    return true;
+  }
+
+  _textAlong(text, { x, y, angle }, colour) {
+    this.context.save();
+    this.context.translate(x, y);
+    this.context.rotate(angle);
+    this._text(text, 0, 0, colour);
+    this.context.restore();
   }
 
   /** A node's label and its width, measured once. */
@@ -280,6 +458,18 @@ class Drawing {
     this.context.fillStyle = colour;
     this.context.fillText(text, x, y);
   }
+}
+
+/** A place on a link's path, and the angle there that keeps a text upright. */
+function placeOn(path, share) {
+  if (path.loop) return { x: path.mx, y: path.my, angle: 0 };
+  const rest = 1 - share;
+  const point = (a, c, b) => rest * rest * a + 2 * rest * share * c + share * share * b;
+  const slope = (a, c, b) => 2 * rest * (c - a) + 2 * share * (b - c);
+  let angle = Math.atan2(slope(path.y1, path.cy, path.y2), slope(path.x1, path.cx, path.x2));
+  if (angle > Math.PI / 2) angle -= Math.PI;
+  if (angle <= -Math.PI / 2) angle += Math.PI;
+  return { x: point(path.x1, path.cx, path.x2), y: point(path.y1, path.cy, path.y2), angle };
 }
 
 /** Add a node's outline to the path: a circle, a square, a diamond or a triangle of about the same area. */

@@ -1,7 +1,8 @@
 /* The graph view: which nodes are drawn, the camera, mouse, touch and keys.
 
-   A memory that fits is drawn whole. A larger one is shown as a neighbourhood that grows on request: twenty thousand
-   entities at once are a ball of hair, and a hundred around the one in question are an answer. */
+   A memory that fits is drawn whole. A larger one is shown as an overview of its groups, and as a neighbourhood that grows
+   on request: the links of twenty thousand entities at once are a ball of hair, a hundred around the one in question are
+   an answer. */
 
 const WHOLE_UP_TO = 2500; // nodes
 const SPARSE = 2.5; // links for each node; more of them hide what they link
@@ -9,8 +10,13 @@ const FEW_LINKS = 600; // no matter how dense
 const START_SIZE = 120; // nodes of a neighbourhood
 const STEP_SIZE = 24; // nodes that come in with one expansion
 const MORE_SIZE = 100;
+const GLOW_SECONDS = 2.5;
+const MOST_AROUND = 400; // nodes that "steps" and "all relations of a type" light
 const FRAME_BUDGET = 12; // milliseconds of layout in a frame
 const HIT_MARGIN = 5;
+const LARGEST_SCALE = 3.2; // a handful of entities fills the room, and no node becomes a balloon
+const GIVES_WAY = 0.12; // how far what is there moves for what comes in, of what it would move by itself
+const ZOOM_BUTTONS = 62; // pixels of the right side
 const BOTTOM = 54; // the status line and the lowest names
 
 class Graph {
@@ -26,30 +32,126 @@ class Graph {
     this.root = -1;
     this._shown = new Uint8Array(model.nodes.length);
     this._isOff = () => false;
+    this._isTypeOff = () => false; // of relations
     this._camera = { scale: 1, x: 0, y: 0 };
     this._goal = null; // where the camera travels to
     this._following = true; // the camera keeps its aim in view, until it is touched
     this._aimed = -1; // a node, or -1 for everything
+    this._fitted = null; // some nodes instead of everything
     this._waiting = 0;
     this._pointers = new Map();
     this._gesture = null;
     this.scene = {
       model, layout, ids: [], links: [], camera: this._camera, width: 0, height: 0, chosen: -1, hovered: -1, matches: null,
+      trail: null, glow: null, overview: null,
+      isDrawn: (link) => this._isDrawn(link),
       hidden: (id) => this.hiddenNeighbours(id),
       isVisible: (id) => this.isVisible(id),
+      names: (link) => [...new Set(link.relations.filter((one) => !this._isTypeOff(one.kind)).map((one) => shownText(one.type)))],
     };
     new ResizeObserver(() => this._resize()).observe(canvas);
     this._listen();
     this._resize();
   }
 
+  /** Go on with another model and its layout. `was(id)` is what a node's id was before, or -1. What was there stays where
+      it was; of what is new, all is shown that belongs to what is shown. */
+  adopt(model, layout, was) {
+    const [before, shown] = [this.layout, new Uint8Array(model.nodes.length)];
+    for (const node of model.nodes) {
+      const old = was(node.id);
+      if (old < 0 || !before.placed[old]) continue;
+      layout.x[node.id] = before.x[old];
+      layout.y[node.id] = before.y[old];
+      layout.placed[node.id] = 1;
+      layout.pinned[node.id] = before.pinned[old];
+      shown[node.id] = this._shown[old];
+    }
+    layout.aspect = before.aspect;
+    if (this.scene.overview !== null) this._adoptOverview(model, layout, was);
+    else this._places = undefined;
+    const now = new Map(model.nodes.map((node) => [was(node.id), node.id]));
+    const id = (old) => (old < 0 ? -1 : now.get(old) ?? -1);
+    Object.assign(this, { model, layout, root: id(this.root), _aimed: id(this._aimed), _shown: this.scene.overview === null ? shown : shown.fill(1), _tour: undefined, _fitted: null, _following: false });
+    Object.assign(this.scene, { model, layout, chosen: id(this.scene.chosen), hovered: -1, trail: null, matches: null });
+    this.drawing.replace(model);
+    this._goal = null;
+    this.canBeWhole = model.nodes.length <= WHOLE_UP_TO;
+    this.whole = this.whole && this.canBeWhole;
+    if (this.scene.overview !== null) {
+      this._collect();
+      this._report();
+      this.draw();
+      return;
+    }
+    const empty = this._shownCount === 0;
+    const wanted = model.nodes.filter((node) => !shown[node.id] && (this.whole || empty || (was(node.id) < 0 && model.neighbours(node.id).some((other) => shown[other]))));
+    layout.hold(0);
+    this._add(wanted.map((node) => node.id), wanted.length > 0 ? 0.5 : 0);
+  }
+
+  /** In the overview what is new stands beside a neighbour, else in the middle; it gets its own place with the next one. */
+  _adoptOverview(model, layout, was) {
+    for (const node of model.nodes) {
+      if (was(node.id) >= 0) continue;
+      const beside = model.neighbours(node.id).find((other) => was(other) >= 0);
+      layout.x[node.id] = (beside === undefined ? 0 : layout.x[beside]) + NODE_SPACING * Math.cos(node.id);
+      layout.y[node.id] = (beside === undefined ? 0 : layout.y[beside]) + NODE_SPACING * Math.sin(node.id);
+      layout.placed[node.id] = 1;
+    }
+    this._places = layout;
+    this._detail = { layout: new Layout(layout.radii), shown: new Uint8Array(model.nodes.length) };
+  }
+
+  /** Light some nodes for a moment: they are new. */
+  glow(ids) {
+    const end = performance.now() + 1000 * GLOW_SECONDS;
+    this.scene.glow = { ids, end };
+    const next = () => {
+      if (this.scene.glow?.end !== end) return;
+      if (performance.now() >= end) this.scene.glow = null;
+      else setTimeout(next, 100);
+      this.draw();
+    };
+    next();
+  }
+
   isVisible(id) {
     return this._shown[id] === 1 && !this._isOff(id);
   }
 
+  /** Show all entities in their groups. */
+  showOverview() {
+    if (this._places === undefined) {
+      this._places = new Layout(this.layout.radii);
+      this._overview = makeOverview(this.model, this._places);
+    }
+    if (this.scene.overview === null) this._detail = { layout: this.layout, shown: this._shown };
+    this.layout = this.scene.layout = this._places;
+    this.scene.overview = this._overview;
+    this._shown = new Uint8Array(this.model.nodes.length).fill(1);
+    this._fitted = null;
+    this._links = [];
+    this._collect();
+    this.fit();
+    Object.assign(this._camera, this._fitting());
+    this._report();
+  }
+
+  _leaveOverview() {
+    if (this.scene.overview === null) return;
+    this.layout = this.scene.layout = this._detail.layout;
+    this._shown = this._detail.shown;
+    this.scene.overview = null;
+  }
+
+  _isDrawn(link) {
+    return this.isVisible(link.from) && this.isVisible(link.to) && link.relations.some((one) => !this._isTypeOff(one.kind));
+  }
+
   /** How many neighbours of a node could be drawn and are not. */
   hiddenNeighbours(id) {
-    if (this.whole) return 0;
+    if (this.whole || this.scene.overview !== null) return 0;
     let hidden = 0;
     for (const other of this.model.neighbours(id)) if (!this._shown[other] && !this._isOff(other)) hidden += 1;
     return hidden;
@@ -57,6 +159,7 @@ class Graph {
 
   /** Show the whole graph, or the neighbourhood of `id` in a large one. */
   focus(id) {
+    this._leaveOverview();
     const all = this.model.byDegree;
     this.root = this.whole ? -1 : id >= 0 && !this._isOff(id) ? id : all.find((other) => !this._isOff(other)) ?? -1;
     let ids = all;
@@ -66,6 +169,8 @@ class Graph {
       if (ids.length < 12 && id < 0) ids = [...new Set([...ids, ...all.filter((other) => !this._isOff(other)).slice(0, START_SIZE)])];
     }
     this.layout.clear();
+    this.layout.hold(1);
+    this._fitted = null;
     this._shown.fill(0);
     this._following = true;
     this._aimed = -1;
@@ -84,8 +189,31 @@ class Graph {
   /** Bring in the hidden neighbours of a node, the best connected first. */
   expand(id) {
     const hidden = this.model.neighbours(id).filter((other) => !this._shown[other] && !this._isOff(other));
-    this._add(hidden.slice(0, STEP_SIZE), 0.35);
+    this._bringIn(hidden.slice(0, STEP_SIZE));
     return Math.min(hidden.length, STEP_SIZE);
+  }
+
+  /** Show some nodes too. What is there already gives way a little, so that one still finds it. */
+  _bringIn(ids) {
+    const hidden = ids.filter((id) => !this._shown[id]);
+    if (hidden.length === 0) return;
+    this.layout.hold(GIVES_WAY);
+    this._add(hidden, 0.5);
+  }
+
+  /** Lead the eye along some nodes and links, which are shown if they were not; null ends that. */
+  follow(trail) {
+    this.scene.trail = trail;
+    if (trail !== null) {
+      if (![...trail.nodes].some((id) => this._shown[id])) this.focus([...trail.nodes][0]);
+      this._bringIn([...trail.nodes]);
+    }
+    this.draw();
+  }
+
+  /** The picture as it is shown, drawn on another context. */
+  drawOn(context) {
+    this.drawing.drawOn(context, this.scene);
   }
 
   /** Grow the neighbourhood at its best-connected edge. */
@@ -93,9 +221,11 @@ class Graph {
     const border = new Set();
     for (const id of this._ids()) for (const other of this.model.neighbours(id)) if (!this._shown[other] && !this._isOff(other)) border.add(other);
     const source = border.size > 0 ? [...border] : this.model.byDegree.filter((id) => !this._shown[id] && !this._isOff(id));
+    this._fitted = null;
     source.sort((a, b) => this.model.nodes[b].degree - this.model.nodes[a].degree || a - b);
     this._following = true;
     this._aimed = -1;
+    this.layout.hold(GIVES_WAY);
     this._add(source.slice(0, MORE_SIZE), 0.6);
   }
 
@@ -127,18 +257,21 @@ class Graph {
     this.draw();
   }
 
-  /** `isOff(id)`: whether the legend hides a node. */
-  setFilter(isOff) {
+  /** `isOff(id)`: whether the legend hides a node; `isTypeOff(type)`: a type of relations. */
+  setFilter(isOff, isTypeOff) {
     this._isOff = isOff;
-    if (this.whole) this._collect();
+    this._isTypeOff = isTypeOff;
+    if (this.whole || this.scene.overview !== null) this._collect();
     else this.focus(this.root >= 0 && !isOff(this.root) && this.scene.chosen >= 0 ? this.root : -1);
     this._report();
     this.draw();
   }
 
-  recolour() {
+  /** Take the colours anew; `now`: draw at once, not with the next frame. */
+  recolour(now = false) {
     this.drawing.readColours();
-    this.draw();
+    if (now) this.drawing.draw(this.scene);
+    else this.draw();
   }
 
   zoom(factor, x = this.scene.width / 2, y = this.scene.height / 2) {
@@ -151,8 +284,14 @@ class Graph {
   }
 
   fit() {
+    this.fitTo(null);
+  }
+
+  /** Bring some nodes into view, null for all. */
+  fitTo(ids) {
     this._following = true;
     this._aimed = -1;
+    this._fitted = ids;
     this._goal = this._fitting();
     this.draw();
   }
@@ -174,6 +313,7 @@ class Graph {
     const links = new Set();
     for (const id of shown) for (const link of this.model.nodes[id].links) if (this._shown[link.from] && this._shown[link.to]) links.add(link);
     this._links = [...links];
+    this._shownCount = shown.length;
     this.layout.show(shown, this._links, heat);
     this._collect();
     // A first part of the way unseen, so that nobody watches a spiral unfold; all of it for who does not want motion.
@@ -186,7 +326,9 @@ class Graph {
 
   _collect() {
     this.scene.ids = this._ids().filter((id) => !this._isOff(id));
-    this.scene.links = (this._links ?? []).filter((link) => !this._isOff(link.from) && !this._isOff(link.to));
+    this.scene.links = (this._links ?? []).filter(
+      (link) => !this._isOff(link.from) && !this._isOff(link.to) && link.relations.some((one) => !this._isTypeOff(one.kind)),
+    );
   }
 
   _report() {
@@ -225,16 +367,18 @@ class Graph {
     const wide = this.scene.width > 720;
     const panel = byId("panel");
     const sheet = panel.hidden || window.innerWidth > 720 ? 0 : panel.offsetHeight;
-    return { left: wide ? 232 : 24, right: 24, top: 30, bottom: Math.min(BOTTOM + sheet, this.scene.height * 0.7) };
+    return { left: wide ? 232 : 24, right: wide ? ZOOM_BUTTONS : 24, top: 30, bottom: Math.min(BOTTOM + sheet, this.scene.height * 0.7) };
   }
 
   _fitting() {
-    let { left, right, top, bottom } = this.layout.bounds(this.scene.ids);
+    let { left, right, top, bottom } = this.layout.bounds(this._fitted?.filter((id) => this.isVisible(id)) ?? this.scene.ids);
     if (left > right) [left, right, top, bottom] = [-1, 1, -1, 1];
     const free = this._free();
     const width = Math.max(60, this.scene.width - free.left - free.right);
     const height = Math.max(60, this.scene.height - free.top - free.bottom);
-    const scale = Math.min(1.6, width / (right - left + 60), height / (bottom - top + 60));
+    // Names have a fixed size on the screen, so their room does not grow with the scale.
+    const [names, lines] = [Math.min(120, width / 4), 50];
+    const scale = Math.min(LARGEST_SCALE, (width - names) / Math.max(1, right - left), (height - lines) / Math.max(1, bottom - top));
     return {
       scale,
       x: free.left + width / 2 - ((left + right) / 2) * scale,

@@ -29,6 +29,7 @@ class Layout {
     this._vx = new Float64Array(size);
     this._vy = new Float64Array(size);
     this._degree = new Float64Array(size);
+    this._give = new Float64Array(size).fill(1); // how far a node follows the forces
     this._next = new Int32Array(size);
     this._ids = []; // those with links
     this._loose = []; // those without
@@ -53,7 +54,13 @@ class Layout {
     this._loose = ids.filter((id) => this._degree[id] === 0);
     this._place();
     this._placeLoose();
-    this.heat = Math.max(this.heat, heat);
+    this.heat = Math.max(this.heat, this._ids.length > 0 ? heat : 0);
+  }
+
+  /** From now on what has a place gives way by this share only: 1 is freely, 0 not at all. What comes later is free. */
+  hold(share) {
+    for (let id = 0; id < this._give.length; id++) this._give[id] = this.placed[id] ? share : 1;
+    this._held = share < 1;
   }
 
   /** Forget where nodes were. */
@@ -77,8 +84,8 @@ class Layout {
       }
       this._vx[id] = (this._vx[id] - (this.x[id] * GRAVITY * this.heat) / this.aspect) * FRICTION;
       this._vy[id] = (this._vy[id] - this.y[id] * GRAVITY * this.heat * this.aspect) * FRICTION;
-      this.x[id] += this._vx[id];
-      this.y[id] += this._vy[id];
+      this.x[id] += this._vx[id] * this._give[id];
+      this.y[id] += this._vy[id] * this._give[id];
     }
     this._placeLoose();
   }
@@ -96,10 +103,11 @@ class Layout {
   }
 
   _placeLoose() {
-    const loose = this._loose.filter((id) => !this.pinned[id]);
+    const loose = this._loose.filter((id) => !this.pinned[id] && !(this._held && this.placed[id]));
     if (loose.length === 0) return;
     const [stepX, stepY] = loose.length > MANY_LOOSE ? [70, 48] : [130, 56]; // few have room for their names
-    const box = this._ids.length > 0 ? this.bounds(this._ids) : { left: 0, right: 0, top: 0, bottom: 0 };
+    const above = this._held ? [...this._ids, ...this._loose.filter((id) => this.placed[id])] : this._ids;
+    const box = above.length > 0 ? this.bounds(above) : { left: 0, right: 0, top: 0, bottom: 0 };
     const square = Math.sqrt((loose.length * stepY) / stepX) * this.aspect;
     const columns = Math.max(1, Math.min(loose.length, Math.ceil(Math.max(square, (box.right - box.left) / stepX))));
     loose.forEach((id, index) => {

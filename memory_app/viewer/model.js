@@ -1,4 +1,4 @@
-/* The graph in the form that the page works with. Read once, never changed.
+/* The graph in the form that the page works with. Never changed: what changes the memory makes a new one.
 
    A node is an entity, or a name that relations mention but no entity has (`missing`): nothing that is in the memory is
    left out. A link is all relations from one node to another; it is what gets drawn. */
@@ -7,26 +7,65 @@ const COLOURS = 12; // as many as viewer.css has; types beyond repeat them in an
 const SHAPES = 4;
 
 class Model {
-  constructor(data) {
+  /** `before` is the model that this one follows: types keep their colours. */
+  constructor(data, before = null) {
     const list = (value) => (Array.isArray(value) ? value.filter((item) => item !== null && typeof item === "object") : []);
     this.nodes = [];
     this.links = [];
     this.relations = [];
     this._byName = new Map();
     this._types = new Map();
+    this._relationTypes = new Map();
     for (const entity of list(data.entities)) this._addEntity(entity);
     this.entityCount = this.nodes.length;
     this._missing = { name: "Not in the memory", colour: "--ghost", shape: "ghost", count: 0, missing: true };
     for (const relation of list(data.relations)) this._addRelation(relation);
     this._groupLinks();
-    this.types = [...this._types.values()].sort((a, b) => b.count - a.count || (a.name < b.name ? -1 : 1));
-    this.types.forEach((type, index) => {
-      type.colour = `--c${index % COLOURS}`;
-      type.shape = Math.floor(index / COLOURS) % SHAPES;
-    });
+    const mostFirst = (a, b) => b.count - a.count || (a.name < b.name ? -1 : 1);
+    this.types = [...this._types.values()].sort(mostFirst);
+    this.relationTypes = [...this._relationTypes.values()].sort(mostFirst);
+    this.relationTypes.forEach((type, index) => (type.index = index));
+    this._looks = new Map(before?._looks ?? []);
+    for (const type of this.types) {
+      if (!this._looks.has(type.name)) this._looks.set(type.name, this._looks.size);
+      const look = this._looks.get(type.name);
+      type.colour = `--c${look % COLOURS}`;
+      type.shape = Math.floor(look / COLOURS) % SHAPES;
+    }
     if (this._missing.count > 0) this.types.push(this._missing);
     this.types.forEach((type, index) => (type.index = index));
     this.byDegree = this.nodes.map((node) => node.id).sort((a, b) => this.nodes[b].degree - this.nodes[a].degree || a - b);
+  }
+
+  /** The id of the node of this name, or -1. */
+  idOf(name) {
+    return this._byName.get(name)?.id ?? -1;
+  }
+
+  /** The ids at most `steps` relations away from a node, itself first, nearest first, `most` of them. */
+  within(id, steps, most) {
+    const found = new Map([[id, 0]]);
+    for (const [at, distance] of found) {
+      if (distance === steps) break;
+      for (const other of this.neighbours(at)) {
+        if (found.size >= most) return [...found.keys()];
+        if (!found.has(other)) found.set(other, distance + 1);
+      }
+    }
+    return [...found.keys()];
+  }
+
+  /** The ids along one of the shortest ways between two nodes, in either direction of the relations; null if there is none. */
+  path(from, to) {
+    const before = new Map([[from, -1]]);
+    for (const [at] of before) {
+      if (at === to) break;
+      for (const other of this.neighbours(at)) if (!before.has(other)) before.set(other, at);
+    }
+    if (!before.has(to)) return null;
+    const way = [];
+    for (let at = to; at >= 0; at = before.get(at)) way.unshift(at);
+    return way;
   }
 
   /** The ids of a node's neighbours, the most connected first. */
@@ -85,7 +124,11 @@ class Model {
       const name = asText(end);
       return this._byName.get(name) ?? this._addNode(name, this._missing, []);
     });
-    const made = { from: from.id, to: to.id, type: asText(relation.relationType) };
+    const name = asText(relation.relationType);
+    let kind = this._relationTypes.get(name);
+    if (kind === undefined) this._relationTypes.set(name, (kind = { name, count: 0, index: 0 }));
+    kind.count += 1;
+    const made = { from: from.id, to: to.id, type: name, kind };
     this.relations.push(made);
     for (const node of new Set([from, to])) {
       node.relations.push(made);

@@ -1,9 +1,12 @@
 /* The search box: results while one types, chosen by mouse or keys (the combobox pattern of the ARIA practices). */
 
 const RESULTS = 40;
+const RESULT_TYPES = 3;
+const RESULT_NAMES = 5; // results by name before them
 
 class SearchBox {
-  /** `on`: query(matches as an array or null), choose(id), leave(). `list()` says whether a list of results is wanted. */
+  /** `on`: query(matches as an array or null), choose(id), chooseType(type of relations), leave(). `list()` says whether
+      a list of results is wanted. */
   constructor(model, search, on) {
     this.model = model;
     this.search = search;
@@ -12,14 +15,25 @@ class SearchBox {
     this.box = byId("results");
     this.options = byId("options");
     this.found = byId("found");
-    this._ids = [];
+    this._items = []; // types of relations, then ids of nodes
     this._active = -1;
     this._last = "";
+    this.words = []; // of the query, to be marked
     this.input.addEventListener("input", () => this._changed());
     this.input.addEventListener("focus", () => this.input.value !== "" && this._open());
     this.input.addEventListener("blur", () => this.close());
     this.input.addEventListener("keydown", (event) => this._key(event));
     this.box.addEventListener("mousedown", (event) => event.preventDefault()); // keep the focus in the input
+  }
+
+  /** Look in another model, and find again what is asked for now. */
+  replace(model, search) {
+    Object.assign(this, { model, search });
+    if (this._last.trim() === "") return;
+    const open = !this.box.hidden;
+    this._last = "";
+    this._changed();
+    if (!open) this.close();
   }
 
   clear() {
@@ -40,19 +54,23 @@ class SearchBox {
     if (query === this._last) return;
     this._last = query;
     const found = this.search.find(query);
-    this._ids = (found ?? []).slice(0, RESULTS);
+    this.words = wordsOf(query);
+    const types = this.words.length === 0 ? [] : this.model.relationTypes.filter((type) => fold(type.name).includes(this.words[0]));
+    const ids = (found ?? []).slice(0, RESULTS);
+    // Entities that the query names come before types of relations, those that only mention it after them.
+    const named = Math.min(RESULT_NAMES, ids.findLastIndex((id) => this.search.names[id].includes(this.words[0])) + 1);
+    this._items = [...ids.slice(0, named), ...types.slice(0, RESULT_TYPES), ...ids.slice(named)];
     this.on.query(found);
     if (found === null) {
       this.options.replaceChildren();
       this.close();
       return;
     }
-    const words = query.trim();
-    this.options.replaceChildren(...this._ids.map((id, at) => this._option(id, at, fold(words))));
-    const more = found.length - this._ids.length;
-    this.found.textContent = found.length === 0 ? "Nothing found" : more > 0 ? `and ${number.format(more)} more: see the table` : count(found.length, "entity", "entities");
+    this.options.replaceChildren(...this._items.map((item, at) => (typeof item === "number" ? this._option(item, at) : this._typeOption(item, at))));
+    const more = found.length - ids.length;
+    this.found.textContent = this._items.length === 0 ? "Nothing found" : more > 0 ? `and ${number.format(more)} more: see the table` : count(found.length, "entity", "entities");
     this._active = -1;
-    this.box.scrollTop = 0;
+    this.options.scrollTop = 0;
     this._open();
   }
 
@@ -62,16 +80,28 @@ class SearchBox {
     this.input.setAttribute("aria-expanded", "true");
   }
 
-  _option(id, at, folded) {
+  _option(id, at) {
     const node = this.model.nodes[id];
-    const where = this.search.names[id].includes(folded) ? undefined : node.observations.find((text) => fold(text).includes(folded));
+    const [whole] = this.words;
+    const inName = this.words.length === 0 || matchesIn(node.name, this.words).length > 0;
+    const where = inName ? undefined : node.observations.find((text) => fold(text).includes(whole)) ?? node.observations.find((text) => matchesIn(text, this.words).length > 0);
     return element(
       "li",
       { id: `option-${at}`, role: "option", "aria-selected": "false", onclick: () => this._take(at) },
       swatch(node.type),
-      element("bdi", { class: "option-name", text: shownText(node.name) }),
-      element("bdi", { class: "option-type", text: node.type.name }),
-      where === undefined ? "" : element("bdi", { class: "option-text", text: excerpt(where, folded) }),
+      element("bdi", { class: "option-name" }, ...marked(node.name, this.words)),
+      element("bdi", { class: "option-type" }, ...marked(node.type.name, this.words)),
+      where === undefined ? "" : element("bdi", { class: "option-text" }, ...marked(excerpt(where, this.words), this.words)),
+    );
+  }
+
+  _typeOption(type, at) {
+    return element(
+      "li",
+      { id: `option-${at}`, role: "option", "aria-selected": "false", onclick: () => this._take(at) },
+      element("span", { class: "arrow", "aria-hidden": "true", text: "→" }),
+      element("bdi", { class: "option-relation" }, ...marked(type.name, this.words)),
+      element("span", { class: "option-type", text: count(type.count, "relation", "relations") }),
     );
   }
 
@@ -89,14 +119,16 @@ class SearchBox {
   }
 
   _take(at) {
+    const item = this._items[at];
     this.close();
-    this.on.choose(this._ids[at]);
+    if (typeof item === "number") this.on.choose(item);
+    else this.on.chooseType(item);
   }
 
   _key(event) {
     if (event.isComposing) return; // an input method is at work: Enter and arrows are its own
     const open = !this.box.hidden;
-    const amount = this._ids.length;
+    const amount = this._items.length;
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       if (!open) this._open();
       if (amount === 0 || this.box.hidden) return;
@@ -113,9 +145,9 @@ class SearchBox {
   }
 }
 
-/** The part of a text around a match. Folding can change lengths, so the place is near enough, not exact. */
-function excerpt(text, folded) {
-  const at = Math.max(0, fold(text).indexOf(folded) - 30);
+/** The part of a text around a match. */
+function excerpt(text, words) {
+  const at = Math.max(0, (matchesIn(text, words)[0]?.[0] ?? 0) - 30);
   const part = text.slice(at, at + 140).replace(/[\ud800-\udbff]$/, "").replace(/^[\udc00-\udfff]/, "");
   return (at > 0 ? "…" : "") + part + (at + 140 < text.length ? "…" : "");
 }

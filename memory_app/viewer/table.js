@@ -1,32 +1,58 @@
-/* The table view: all entities that search and legend leave, sortable; only the rows in sight exist. */
+/* A table: all rows that search and legend leave, sortable; only the rows in sight exist. */
 
 const ROW_HEIGHT = 44; // as in viewer.css
 const SPARE_ROWS = 8; // above and below the visible ones
-const COLUMNS = [
-  { key: "name", title: "Name", first: 1 },
-  { key: "type", title: "Type", first: 1 },
-  { key: "observations", title: "Observations", first: -1 }, // the most first: that is what one looks for
-  { key: "relations", title: "Relations", first: -1 },
+
+/** Entities as rows: the items are nodes. */
+const ENTITY_COLUMNS = [
+  { key: "name", title: "Name", first: 1, text: (node) => node.name, cell: (node) => [element("bdi", { text: shownText(node.name), title: node.name })] },
+  {
+    key: "type", title: "Type", first: 1, text: (node) => node.type.name,
+    cell: (node) => [swatch(node.type), element("bdi", { text: shownText(node.type.name) })],
+  },
+  {
+    key: "observations", title: "Observations", first: -1, amount: (node) => node.observations.length, // the most first: that is what one looks for
+    cell: (node) => [
+      element("span", { class: "amount", text: number.format(node.observations.length) }),
+      element("bdi", { class: "preview", text: shownPart((node.observations[0] ?? "").slice(0, 300)) }),
+    ],
+  },
+  { key: "relations", title: "Relations", first: -1, amount: (node) => node.degree, cell: (node) => [number.format(node.relations.length)] },
 ];
 
+/** Relations as rows; `nodes()` are those of the model. */
+function relationColumns(nodes) {
+  const end = (node) => [swatch(node.type), element("bdi", { text: shownText(node.name), title: node.name })];
+  return [
+    { key: "from", title: "From", first: 1, text: (one) => nodes()[one.from].name, cell: (one) => end(nodes()[one.from]) },
+    { key: "kind", title: "Relation", first: 1, text: (one) => one.type, cell: (one) => [element("bdi", { text: shownText(one.type), title: one.type })] },
+    { key: "to", title: "To", first: 1, text: (one) => nodes()[one.to].name, cell: (one) => end(nodes()[one.to]) },
+  ];
+}
+
 class Table {
-  /** `on`: choose(id), open(id). */
-  constructor(place, model, on) {
-    this.model = model;
+  /** `idOf(item)`: the node that a row stands for. `start`: by which column it is sorted at first, and which way.
+      `on`: choose(id), open(id). */
+  constructor(place, { id, label, columns, items, idOf, start }, on) {
     this.on = on;
     this.chosen = -1;
+    this._id = id;
+    this._columns = columns;
+    this._items = items;
+    this._idOf = idOf;
     this._active = 0;
     this._rows = [];
-    this._sort = { key: "relations", way: -1 };
+    this._sort = start;
     this._ranks = new Map();
     this._wanted = () => true;
-    this._headers = COLUMNS.map((column) => this._header(column));
+    this._everything = false;
+    this._headers = columns.map((column) => this._header(column));
     this.body = element("div", { class: "rows", role: "rowgroup" });
     this.scroller = element("div", { class: "scroller" }, this.body);
-    this.none = element("p", { class: "none", text: "No entity fits the search and the types chosen.", hidden: true });
+    this.none = element("p", { class: "none", text: "Nothing fits the search and the types chosen.", hidden: true });
     this.grid = element(
       "div",
-      { class: "grid", id: "table", role: "grid", tabindex: "0", "aria-label": "Entities", "aria-readonly": "true", "aria-colcount": COLUMNS.length },
+      { class: `grid ${id}`, id, role: "grid", tabindex: "0", "aria-label": label, "aria-readonly": "true", "aria-colcount": columns.length },
       element("div", { role: "rowgroup" }, element("div", { class: "row headings", role: "row", "aria-rowindex": "1" }, ...this._headers)),
       this.scroller,
     );
@@ -36,16 +62,40 @@ class Table {
     new ResizeObserver(() => this._draw()).observe(this.scroller);
   }
 
-  /** Show the nodes for which `wanted(id)` holds. */
-  filter(wanted) {
+  set hidden(value) {
+    this.grid.hidden = value;
+    if (value) this.none.hidden = true;
+  }
+
+  get hidden() {
+    return this.grid.hidden;
+  }
+
+  /** Show the items for which `wanted(item)` holds, from the first one; `stay`: what is looked at stays in sight. */
+  filter(wanted, stay = false) {
     this._wanted = wanted;
     this._arrange();
+    if (!stay) this.scroller.scrollTop = this._active = 0;
+    this._active = Math.max(0, Math.min(this._active, this._rows.length - 1));
+    this._draw();
+  }
+
+  /** Other items, from the next `filter` on. */
+  replace(items) {
+    this._items = items;
+    this._ranks.clear();
+  }
+
+  /** Have all rows exist, as paper needs them, or those in sight alone. */
+  showEverything(everything) {
+    this._everything = everything;
+    this._draw();
   }
 
   choose(id) {
     this.chosen = id;
-    const at = this._rows.indexOf(id);
-    if (at >= 0) this._activate(at);
+    const at = this._rows.findIndex((item) => this._idOf(item) === id);
+    if (at >= 0 && this._rows[this._active] !== undefined && this._idOf(this._rows[this._active]) !== id) this._activate(at);
     else this._draw();
   }
 
@@ -58,81 +108,73 @@ class Table {
   _sortBy(column) {
     const way = this._sort.key === column.key ? -this._sort.way : column.first;
     this._sort = { key: column.key, way };
-    this._arrange();
+    this.filter(this._wanted);
   }
 
   _arrange() {
     const { key, way } = this._sort;
     const ranks = this._rank(key);
-    const names = this._rank("name");
-    this._rows = this.model.nodes.map((node) => node.id).filter((id) => this._wanted(id));
-    this._rows.sort((a, b) => way * (ranks[a] - ranks[b]) || names[a] - names[b]);
-    COLUMNS.forEach((column, index) => {
+    const first = this._rank(this._columns[0].key);
+    const places = this._items.map((_, place) => place).filter((place) => this._wanted(this._items[place]));
+    places.sort((a, b) => way * (ranks[a] - ranks[b]) || first[a] - first[b]);
+    this._rows = places.map((place) => this._items[place]);
+    this._columns.forEach((column, index) => {
       const sorted = column.key === key ? (way > 0 ? "ascending" : "descending") : "none";
       this._headers[index].setAttribute("aria-sort", sorted);
     });
     this.grid.setAttribute("aria-rowcount", this._rows.length + 1);
-    this.body.style.height = `${this._rows.length * ROW_HEIGHT}px`;
     this.none.hidden = this._rows.length > 0;
-    this._active = Math.max(0, this._rows.indexOf(this.chosen));
-    this.scroller.scrollTop = this._active * ROW_HEIGHT;
-    this._draw();
+    this.body.style.height = `${this._rows.length * ROW_HEIGHT}px`;
   }
 
-  /** A number for each node by which a column sorts. Comparing names is slow, so that is done once. */
+  /** A number for each item by which a column sorts. Comparing names is slow, so that is done once. */
   _rank(key) {
     let ranks = this._ranks.get(key);
     if (ranks !== undefined) return ranks;
-    const { nodes } = this.model;
-    if (key === "observations") ranks = nodes.map((node) => node.observations.length);
-    else if (key === "relations") ranks = nodes.map((node) => node.degree);
+    const column = this._columns.find((one) => one.key === key);
+    if (column.amount !== undefined) ranks = this._items.map(column.amount);
     else {
-      const text = (node) => (key === "name" ? node.name : node.type.name);
       const collator = new Intl.Collator(undefined, { numeric: true });
-      const sorted = [...new Set(nodes.map(text))].sort(collator.compare);
+      const sorted = [...new Set(this._items.map(column.text))].sort(collator.compare);
       const places = new Map(sorted.map((value, place) => [value, place]));
-      ranks = nodes.map((node) => places.get(text(node)));
+      ranks = this._items.map((item) => places.get(column.text(item)));
     }
     this._ranks.set(key, ranks);
     return ranks;
   }
 
   _draw() {
-    if (this.scroller.clientHeight === 0) return;
-    const first = Math.max(0, Math.floor(this.scroller.scrollTop / ROW_HEIGHT) - SPARE_ROWS);
-    const last = Math.min(this._rows.length, Math.ceil((this.scroller.scrollTop + this.scroller.clientHeight) / ROW_HEIGHT) + SPARE_ROWS);
+    if (this.scroller.clientHeight === 0 && !this._everything) return;
+    let [first, last] = [0, this._rows.length];
+    if (!this._everything) {
+      first = Math.max(0, Math.floor(this.scroller.scrollTop / ROW_HEIGHT) - SPARE_ROWS);
+      last = Math.min(last, Math.ceil((this.scroller.scrollTop + this.scroller.clientHeight) / ROW_HEIGHT) + SPARE_ROWS);
+    }
     const rows = [];
     for (let at = first; at < last; at++) rows.push(this._row(at));
     this.body.replaceChildren(...rows);
-    const active = byId(`row-${this._active}`);
+    const active = byId(`${this._id}-row-${this._active}`);
     if (active) this.grid.setAttribute("aria-activedescendant", active.id);
     else this.grid.removeAttribute("aria-activedescendant");
   }
 
   _row(at) {
-    const node = this.model.nodes[this._rows[at]];
-    const cell = (key, ...children) => element("div", { class: `cell ${key}`, role: "gridcell" }, ...children);
+    const item = this._rows[at];
+    const id = this._idOf(item);
     const row = element(
       "div",
       {
-        id: `row-${at}`,
+        id: `${this._id}-row-${at}`,
         class: `row${at === this._active ? " active" : ""}`,
         role: "row",
         "aria-rowindex": at + 2,
-        "aria-selected": String(node.id === this.chosen),
+        "aria-selected": String(id === this.chosen),
         onclick: () => {
           this._activate(at);
-          this.on.choose(node.id);
+          this.on.choose(id);
         },
       },
-      cell("name", element("bdi", { text: shownText(node.name), title: node.name })),
-      cell("type", swatch(node.type), element("bdi", { text: shownText(node.type.name) })),
-      cell(
-        "observations",
-        element("span", { class: "amount", text: number.format(node.observations.length) }),
-        element("bdi", { class: "preview", text: (node.observations[0] ?? "").slice(0, 300) }),
-      ),
-      cell("relations", number.format(node.relations.length)),
+      ...this._columns.map((column) => element("div", { class: `cell ${column.key}`, role: "gridcell" }, ...column.cell(item))),
     );
     row.style.top = `${at * ROW_HEIGHT}px`;
     return row;
@@ -152,7 +194,7 @@ class Table {
     const page = Math.max(1, Math.floor(this.scroller.clientHeight / ROW_HEIGHT) - 1);
     const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
     if (event.key in steps) this._activate(this._active + steps[event.key]);
-    else if (event.key === "Enter" || event.key === " ") this.on.open(this._rows[this._active]);
+    else if (event.key === "Enter" || event.key === " ") this.on.open(this._idOf(this._rows[this._active]));
     else return;
     event.preventDefault();
   }

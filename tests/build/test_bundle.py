@@ -13,7 +13,7 @@ import pytest
 
 from build import bundle
 from memory_app import __version__
-from memory_app.tools.schemas import TOOLS
+from memory_app.tools.table import LISTED as TOOLS
 from tests.commands.running import environment
 
 CALL = '{"entities":[{"name":"Ann","entityType":"person","observations":[]}]}'

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.storage.store import Store
-from memory_app.tools import plans
+from memory_app.tools import plans, table
 from tests.placing import put
 
 LINES: Final = (
@@ -118,7 +118,7 @@ SCENES: Final = (
 
 def change(store: Store, tool: str, arguments: dict[str, Any]) -> Future[Any]:
     """Ask the store for what the tool does."""
-    planned = plans.plan(tool, arguments)
+    planned = table.plan(tool, arguments)
     assert isinstance(planned, plans.Write)
     return store.submit(planned.apply)
 
@@ -131,7 +131,7 @@ def outcome(scene: Scene) -> Outcome:
 
 def applied(old: bytes | None, tool: str, arguments: dict[str, Any]) -> bytes:
     """The file that the tool makes of another one, None for no file, by the pure rules."""
-    planned = plans.plan(tool, arguments)
+    planned = table.plan(tool, arguments)
     assert isinstance(planned, plans.Write)
     before = Graph.empty() if old is None else Graph.of(document.read(old))
     return b"".join(planned.apply(before)[0].chunks())

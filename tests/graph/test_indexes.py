@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memory_app.commands.upkeep.union import united
 from memory_app.errors import GraphError
-from memory_app.graph import changes
+from memory_app.graph import changes, corrections, revisions
 from memory_app.graph.changes import Addition, Deletion, NewEntity, RelationKey
 from memory_app.graph.graph import Graph
 from memory_app.graph.reload import reload
@@ -65,6 +65,12 @@ operations: st.SearchStrategy[Operation] = st.one_of(
         lambda asked: lambda graph: changes.delete_observations(graph, asked)[0]
     ),
     _several(keys).map(lambda asked: lambda graph: changes.delete_relations(graph, asked)[0]),
+    st.tuples(names, names).map(lambda given: lambda graph: corrections.rename_entity(graph, *given)),
+    st.tuples(names, names).map(lambda given: lambda graph: corrections.merge_entities(graph, *given)),
+    st.tuples(names, st.sampled_from(TEXTS), st.sampled_from(TEXTS)).map(
+        lambda given: lambda graph: corrections.replace_observation(graph, *given)
+    ),
+    files.map(lambda raws: lambda graph: revisions.take_back(graph, revisions.between(graph_of(raws), graph))),
     st.tuples(files, st.booleans()).map(
         lambda given: lambda graph: united(graph, graph_of(given[0]), other_lines=given[1])
     ),

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import unicodedata
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_app.graph import queries
-from memory_app.graph.blocks import SPAN
+from memory_app.graph.blocks import SPAN, Block
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.jsonl.records import RelationLine, new_entity, new_relation
@@ -24,7 +25,7 @@ def graph_of(entities: dict[str, list[str]], relations: list[tuple[str, str]] | 
 
 
 def found(graph: Graph, query: str) -> list[str]:
-    return [line.name for line in queries.search(graph, query)]
+    return [line.name for line in queries.strict_search(graph, query)]
 
 
 @pytest.mark.parametrize(
@@ -107,6 +108,38 @@ def test_a_further_line_of_a_name_is_searched_for_its_observations_alone() -> No
 def test_a_lone_surrogate_is_searched_as_the_replacement_character() -> None:
     graph = Graph.of(document.read(b'{"type":"entity","name":"a\\ud800","entityType":"","observations":["\\udfff!"]}'))
     assert found(graph, "\ufffd!") == found(graph, "A\ufffd") == ["a\ufffd"]
+
+
+def test_a_star_matches_everything_where_nothing_holds_one() -> None:
+    assert (
+        found(graph_of({"Ann": ["tea"], "Bo": []}), "*")
+        == found(graph_of({"Ann": [], "Bo": []}), " * ")
+        == ["Ann", "Bo"]
+    )
+    assert found(graph_of({"Ann": ["2 * 3"], "Bo": []}), "*") == ["Ann"]
+
+
+def test_relevance_is_exact_name_beginning_name_some_words_of_it_type_observation() -> None:
+    graph = graph_of({"x": ["ann"], "Joanna": [], "Annex": [], "Ánn": [], "y": ["Ann"], "Anna": []})
+    matches = queries.strict_search(graph, "ANN")
+    assert [line.name for line in queries.by_relevance(matches, "ANN")] == ["Ánn", "Annex", "Anna", "Joanna", "x", "y"]
+    graph = graph_of({"tea": ["green"], "z": ["tea, green"], "Green Tea": [], "tea, green": []}, kind="leaf")
+    matches = queries.strict_search(graph, "tea leaf green")
+    assert [line.name for line in queries.by_relevance(matches, "tea green")] == ["Green Tea", "tea, green", "tea", "z"]
+    assert queries.by_relevance(matches, " ") == matches
+
+
+def test_repeated_words_are_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = graph_of({"x": ["a"], "y": ["b"]})
+    asked: list[int] = []
+
+    def lines_with_all(block: Block[Any], words: list[str], folded: object) -> tuple[()]:
+        asked.append(len(words))
+        return ()
+
+    monkeypatch.setattr(Block, "lines_with_all", lines_with_all)
+    assert found(graph, "a b " * 500) == []
+    assert asked == [2]
 
 
 words = st.sampled_from(

@@ -92,10 +92,19 @@ def test_the_variable_is_relative_to_the_folder_that_stands_for_the_servers(mach
     assert machine.locate().path == str(machine.current / "vol" / "m.jsonl")
 
 
-@pytest.mark.parametrize("empty", ["", "  "], ids=ascii)
-def test_empty_values_count_as_not_given(machine: Machine, empty: str) -> None:
+@pytest.mark.parametrize("empty", ["", "  ", '""', " '' ", "\r"], ids=ascii)
+def test_empty_variables_count_as_not_set(machine: Machine, empty: str) -> None:
     machine.environ |= {"MEMORY_FILE_PATH": empty, "MEMORY_PROFILE": empty, "MEMORY_SERVER_HOME": empty}
-    assert machine.locate(empty, empty) == Location(str(machine.server / "memory.jsonl"), "new, in the server's folder")
+    assert machine.locate() == Location(str(machine.server / "memory.jsonl"), "new, in the server's folder")
+
+
+@pytest.mark.parametrize("empty", ["", "  ", "\n"], ids=ascii)
+def test_an_empty_option_is_refused_since_a_script_meant_something_else(machine: Machine, empty: str) -> None:
+    machine.environ["MEMORY_FILE_PATH"] = "m.jsonl"
+    with pytest.raises(UsageError, match=r"^--file is empty"):
+        machine.locate(empty)
+    with pytest.raises(UsageError, match=r"^--profile is empty"):
+        machine.locate(None, empty)
 
 
 def test_variables_and_home_are_expanded_in_both(machine: Machine) -> None:
@@ -139,6 +148,86 @@ def test_what_cannot_be_meant_is_a_usage_error_that_names_its_source(machine: Ma
     machine.environ["MEMORY_SERVER_HOME"] = written
     with pytest.raises(UsageError, match=r"^MEMORY_SERVER_HOME "):
         machine.locate()
+
+
+def test_a_file_at_the_path_as_written_stays_the_memory_and_the_move_is_named(machine: Machine) -> None:
+    machine.environ["MEMORY_FILE_PATH"] = "$HOME/notes/m.jsonl"
+    literal = machine.put(machine.server / "$HOME" / "notes" / "m.jsonl")
+    found = machine.locate()
+    assert (found.path, found.why) == (str(literal), "from MEMORY_FILE_PATH, as written")
+    meant = machine.home / "notes" / "m.jsonl"
+    assert f"it means {meant}." in found.notes[0]
+    command = found.notes[1].partition(": ")[2]
+    subprocess.run(["sh", "-c", command], check=True, timeout=30)
+    assert machine.locate() == Location(str(meant), "from MEMORY_FILE_PATH")
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "file:///nowhere/m.jsonl",
+        '"quoted.jsonl"',
+        "m.jsonl ",
+        "m.jsonl\r",
+        " m.jsonl",
+        "%APPDATA%/m.jsonl",
+        "${workspaceFolder}/m.jsonl",
+        "$NOPE/m.jsonl",
+        "${NOPE:-other}/m.jsonl",
+        "https://example.org/m.jsonl",
+        "~/m.jsonl",
+    ],
+)
+def test_whatever_a_path_means_today_the_memory_that_is_there_is_kept(machine: Machine, written: str) -> None:
+    literal = machine.put(Path(os.path.normpath(machine.current / written)))
+    found = machine.locate(written)
+    assert found.path == str(literal)
+    assert len(found.notes) == 2
+    assert shown(str(literal)) in found.notes[0]
+
+
+def test_a_folder_at_the_path_as_written_keeps_its_memory_too(machine: Machine) -> None:
+    literal = machine.put(machine.current / "$HOME" / "memory.jsonl")
+    assert machine.locate("$HOME").path == str(literal)
+
+
+def test_a_path_that_1_0_expanded_keeps_its_memory_although_the_npm_server_left_another(machine: Machine) -> None:
+    machine.put(machine.server / "~" / "m.jsonl")
+    real = machine.put(machine.home / "m.jsonl")
+    machine.environ["MEMORY_FILE_PATH"] = "~/m.jsonl"
+    found = machine.locate()
+    assert found.path == str(real)
+    assert "not used" in found.notes[0]
+
+
+def test_of_two_memories_the_one_as_written_stays_and_both_are_named(machine: Machine) -> None:
+    literal = machine.put(machine.current / "$HOME" / "m.jsonl")
+    other = machine.put(machine.home / "m.jsonl")
+    found = machine.locate("$HOME/m.jsonl")
+    assert found.path == str(literal)
+    assert str(other) in found.notes[0]
+    assert "import" in found.notes[1]
+
+
+def test_a_plain_path_is_taken_without_a_word(machine: Machine) -> None:
+    path = machine.put(machine.current / "m.jsonl")
+    assert machine.locate("m.jsonl") == machine.locate("./m.jsonl") == Location(str(path), "from --file")
+
+
+def test_what_is_no_file_is_refused_at_once_by_the_name_of_its_source(machine: Machine) -> None:
+    os.mkfifo(machine.current / "fifo")
+    (machine.current / "loop").symlink_to("loop")
+    machine.put(machine.current / "file")
+    for written, part in (
+        ("fifo", "is a FIFO"),
+        ("/dev/null", "is a device"),
+        ("loop", "leads back to itself"),
+        ("file/m.jsonl", "through a file"),
+        ("x" * 300, "longer than this system takes"),
+    ):
+        with pytest.raises(UsageError, match=r"^--file: ") as caught:
+            machine.locate(written)
+        assert part in str(caught.value)
 
 
 def test_a_path_that_is_no_utf8_is_found_and_can_be_told(machine: Machine) -> None:
@@ -245,7 +334,9 @@ def test_if_both_exist_both_are_named(machine: Machine) -> None:
     here = machine.put(machine.server / "memory.jsonl")
     there = machine.put(machine.data / "memory.jsonl")
     assert machine.locate() == Location(
-        str(here), "in the server's folder", (f"{here} is used; there is also {there}, which is not used.",)
+        str(here),
+        "in the server's folder",
+        (f"{here} is used; there is also {there}, which is not used: the other comes first.",),
     )
 
 
@@ -253,7 +344,7 @@ def test_a_file_that_cannot_be_written_is_passed_over_and_named(machine: Machine
     here = machine.put(machine.server / "memory.jsonl")
     here.chmod(0o444)
     there = machine.data / "memory.jsonl"
-    note = f"{there} is used; there is also {here}, which is not used."
+    note = f"{there} is used; there is also {here}, which is not used: it cannot be written."
     assert machine.locate() == Location(str(there), "new, in your data folder", (note,))
     machine.put(there)
     assert machine.locate() == Location(str(there), "in your data folder", (note,))
@@ -341,7 +432,7 @@ def test_an_old_memory_beside_the_new_one_is_left_alone_without_a_word(machine: 
 def test_an_old_memory_is_named_but_left_where_another_place_has_the_memory(machine: Machine) -> None:
     old = machine.put(machine.server / "memory.json")
     there = machine.put(machine.data / "memory.jsonl")
-    note = f"{there} is used; there is also {old}, which is not used."
+    note = f"{there} is used; there is also {old}, which is not used: the other comes first."
     assert machine.settle() == Location(str(there), "in your data folder", (note,))
     assert old.exists()
 
@@ -356,7 +447,7 @@ def test_an_old_file_that_cannot_be_written_is_not_taken_over(machine: Machine) 
     old.chmod(0o444)
     found = machine.settle()
     assert found.path == str(machine.server / "memory.jsonl")
-    assert found.notes == (f"{found.path} is used; there is also {old}, which is not used.",)
+    assert found.notes == (f"{found.path} is used; there is also {old}, which is not used: it cannot be written.",)
     assert old.read_bytes() == LINE
 
 

@@ -17,14 +17,14 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Final, Literal
 
-from memory_app.tools.arguments import EXAMPLES
+from memory_app.tools.table import TOOLS
 from tests.driver import ENVELOPE, VERSIONS, Driver, Era
 from tests.platforms.places import Place
 
 Scene = Callable[[Place, Path], None]
 
 _ERAS: Final[tuple[Era, ...]] = ("2025", "2026")
-_TOOLS: Final = frozenset(EXAMPLES)
+_TOOLS: Final = frozenset(TOOLS)
 _EACH: Final = 20  # writes of each of two writers
 _TEMPORARY: Final = re.compile(r"memory\.jsonl\.[0-9a-f]{32}\.tmp")
 _BURST: Final = 40  # writes under way when a server is killed

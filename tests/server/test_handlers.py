@@ -158,7 +158,7 @@ def test_wrong_usage_is_one_line_and_status_2(archive: Path, tmp_path: Path, arg
 
 
 BROKEN = """
-from memory_app.tools import plans as tools
+from memory_app.tools import table as tools
 def broken(name, arguments):
     raise RuntimeError("Ada lives in Oslo")
 tools.plan = broken
@@ -199,7 +199,7 @@ def test_where_the_system_gives_no_thread_calls_fail_at_once_and_later_ones_are_
         for name in ("Ann", "Bo"):
             refused = driver.call("create_entities", entity(name))
             assert refused["isError"] is True and "nothing was changed" in refused["content"][0]["text"]
-        assert driver.call("read_graph")["isError"] is True
+        assert driver.call("read_graph")["isError"] is False  # by the thread that looked at the size of the file
         resource.prlimit(driver.process.pid, resource.RLIMIT_AS, (hard, hard))
         assert driver.call("create_entities", entity("Cy"))["isError"] is False
         assert names(tmp_path) == ["Cy"]
@@ -235,7 +235,7 @@ def test_wherever_the_descriptors_run_out_a_call_is_answered_soon_and_truly(arch
 
 def test_what_is_printed_inside_never_reaches_the_client(tmp_path: Path) -> None:
     noisy = """
-from memory_app.tools import plans as tools
+from memory_app.tools import table as tools
 plan = tools.plan
 def noisy(name, arguments):
     import os

@@ -16,7 +16,8 @@ import pytest
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from memory_app import __version__
-from memory_app.tools.schemas import INSTRUCTIONS, TOOLS
+from memory_app.tools.schemas import instructions
+from memory_app.tools.table import LISTED as TOOLS
 from tests.driver import ENVELOPE, Driver, Era, Message, WireError, serve
 
 URI = "memory://knowledge-graph"
@@ -26,6 +27,9 @@ ERAS = pytest.mark.parametrize("era", ["2025", "2026"])
 
 def entity(name: str, *observations: str) -> Message:
     return {"name": name, "entityType": "thing", "observations": list(observations)}
+
+
+ANN = entity("Ann")
 
 
 def success(structured: Message, *texts: str, era: Era = "2025") -> Message:
@@ -75,7 +79,7 @@ def test_the_handshake_announces_what_is_served(archive: Path, tmp_path: Path, v
         "protocolVersion": version,
         "capabilities": CAPABILITIES,
         "serverInfo": {"name": "memory-server", "title": "Memory", "version": __version__},
-        "instructions": INSTRUCTIONS,
+        "instructions": instructions(0),
     }
     assert result == wanted
 
@@ -86,7 +90,7 @@ def test_discover_announces_what_is_served(archive: Path, tmp_path: Path) -> Non
     assert result == {
         "supportedVersions": ["2026-07-28"],
         "capabilities": CAPABILITIES,
-        "instructions": INSTRUCTIONS,
+        "instructions": instructions(0),
         "resultType": "complete",
         "cacheScope": "private",
         "ttlMs": 0,
@@ -109,15 +113,79 @@ def test_the_first_message_decides_the_era_for_good(archive: Path, tmp_path: Pat
         assert refused.value.error["data"] == {"supported": ["2026-07-28"], "requested": "2025-06-18"}
 
 
-def test_a_call_before_the_handshake_is_refused_and_the_handshake_still_works(archive: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("first", ["ping", "tools/call", "resources/read", "tools/list"])
+def test_a_call_without_a_handshake_is_served_and_the_handshake_still_works(
+    archive: Path, tmp_path: Path, first: str
+) -> None:
+    params = {"tools/call": {"name": "read_graph"}, "resources/read": {"uri": URI}}
     with serve(archive, tmp_path) as driver:
-        for method, params in (("tools/call", {"name": "read_graph"}), ("resources/read", {"uri": URI})):
-            with pytest.raises(WireError) as refused:
-                driver.request(method, params)
-            assert refused.value.error == {"code": -32602, "message": "Invalid request parameters", "data": ""}
-        assert driver.request("ping") == {}
+        driver.request(first, params.get(first))
+        made = driver.call("create_entities", {"entities": [ANN]})
+        assert made == success({"entities": [ANN]})
         assert driver.open()["protocolVersion"] == "2025-06-18"
-        assert driver.call("read_graph") == success({"entities": [], "relations": []})
+        assert driver.call("read_graph") == success({"entities": [ANN], "relations": []})
+
+
+def test_a_script_may_pipe_one_call_and_nothing_else(archive: Path, tmp_path: Path) -> None:
+    with serve(archive, tmp_path) as driver:
+        request_id = driver.start_call("create_entities", {"entities": [ANN]})
+        assert driver.finish() == 0
+        assert driver.answer(request_id)["result"] == success({"entities": [ANN]})
+    assert "Ann" in (tmp_path / "memory.jsonl").read_text()
+
+
+def test_a_batch_under_the_revision_that_has_them_is_answered_by_one_line(archive: Path, tmp_path: Path) -> None:
+    hello = {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    with serve(archive, tmp_path) as driver:
+        driver.request("initialize", hello)
+        driver.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        call = {"jsonrpc": "2.0", "id": "b", "method": "tools/call", "params": {"name": "read_graph"}}
+        batch = [json.loads(ping('"a"', "ping")), json.loads(ping("null")), call, {"jsonrpc": "2.0", "method": "x"}]
+        driver.send_bytes(json.dumps(batch).encode() + b"\n")
+        answers = json.loads(driver.receive_line())
+        told = {one["id"]: one["error"]["code"] if "error" in one else "result" for one in answers}
+        assert told == {"a": "result", None: -32600, "b": "result"}
+        driver.send_bytes(b'[{"jsonrpc":"2.0","method":"notifications/none"}]\n[]\n')
+        assert driver.answer(None)["error"]["code"] == -32600
+        assert driver.request("ping") == {}
+        assert driver.finish() == 0
+
+
+ODD_CALLS: list[tuple[str, Any, Any]] = [
+    ("open_nodes", '{"names":["Ann"]}', [ANN]),
+    ("open_nodes", ["Ann"], [ANN]),
+    ("read_graph", [], [ANN]),
+    ("read_graph", "", [ANN]),
+    ("read_graph", "{}", [ANN]),
+]
+
+
+@pytest.mark.parametrize(("tool", "sent", "entities"), ODD_CALLS)
+def test_arguments_that_are_no_object_are_understood_in_both_eras(
+    talking: Driver, tool: str, sent: Any, entities: Any
+) -> None:
+    talking.call("create_entities", {"entities": [ANN]})
+    result = talking.request("tools/call", {"name": tool, "arguments": sent})
+    assert result["structuredContent"]["entities"] == entities
+
+
+def test_a_call_without_a_tools_name_says_so(talking: Driver) -> None:
+    with pytest.raises(WireError) as refused:
+        talking.request("tools/call", {"arguments": {}})
+    assert refused.value.error["code"] == -32602
+    assert '"name" must be a string' in refused.value.error["message"]
+
+
+def test_an_unknown_tools_error_names_the_nearest_one(talking: Driver) -> None:
+    with pytest.raises(WireError) as refused:
+        talking.request("tools/call", {"name": "searchNodes", "arguments": {}})
+    assert refused.value.error["code"] == -32602
+    assert refused.value.error["message"] == "Unknown tool: searchNodes. Did you mean search_nodes?"
+
+
+def test_params_that_are_an_empty_array_are_none(talking: Driver) -> None:
+    talking.send_bytes(b'{"jsonrpc":"2.0","id":77,"method":"ping","params":[]}\n')
+    assert "result" in talking.answer(77) or talking.era == "2026"
 
 
 def test_the_tools_are_listed_as_they_are_described(talking: Driver) -> None:
@@ -143,7 +211,7 @@ def test_calls_give_whole_results(archive: Path, tmp_path: Path, era: Era) -> No
         assert driver.call("create_entities", {"entities": [ada, bo]}) == success({"entities": [ada, bo]}, era=era)
         skipped: Message = {"entities": [], "skipped": ["Bo"]}
         again = driver.call("create_entities", {"entities": [bo]})
-        note = "Skipped, because they already exist: Bo. Use add_observations to add facts to them."
+        note = "1 skipped: the name exists. Use add_observations for new facts."
         assert again == success(skipped, json.dumps(skipped, separators=(",", ":")), note, era=era)
         graph: Message = {"entities": [ada, bo], "relations": []}
         assert driver.call("read_graph") == success(graph, era=era)
@@ -153,7 +221,7 @@ def test_calls_give_whole_results(archive: Path, tmp_path: Path, era: Era) -> No
         ]
         deleted: Message = {"success": True, "message": "Entities deleted successfully"}
         assert driver.call("delete_entities", {"entityNames": ["Ada"]}) == success(deleted, deleted["message"], era=era)
-        failed = driver.call("open_nodes", {"names": 5})
+        failed = driver.call("open_nodes", {"names": None})
         assert failed == failure(failed["content"][0]["text"], era)
         assert "names must be an array" in failed["content"][0]["text"]
 
@@ -233,7 +301,7 @@ BAD: list[tuple[str, bytes, int, Any]] = [
     ("a null id", ping("null"), -32600, None),
     ("a true id", ping("true"), -32600, None),
     ("an object as id", ping("{}"), -32600, None),
-    ("params as an array", b'{"jsonrpc":"2.0","id":71,"method":"ping","params":[]}', -32600, 71),
+    ("params as an array", b'{"jsonrpc":"2.0","id":71,"method":"ping","params":[1]}', -32600, 71),
     ("another version", b'{"jsonrpc":"1.0","id":72,"method":"ping"}', -32600, 72),
     ("no method", b'{"jsonrpc":"2.0","id":"73"}', -32600, "73"),
 ]
@@ -266,17 +334,20 @@ def test_what_wants_no_answer_gets_none(talking: Driver, line: bytes) -> None:
     assert len(talking.messages) == before + 1
 
 
+NO_NAME: Message = {
+    "code": -32602,
+    "message": 'Invalid request parameters: "name" must be a string, the name of a tool',
+}
 REFUSED: list[tuple[str, str, Message, Message]] = [
     ("an unknown method", "none", {}, {"code": -32601, "message": "Method not found", "data": "none"}),
-    ("an unknown tool", "tools/call", {"name": "none"}, {"code": -32602, "message": "Unknown tool: none"}),
-    *(
-        (what, "tools/call", params, {"code": -32602, "message": "Invalid request parameters", "data": ""})
-        for what, params in (
-            ("a tool's name that is none", {"name": 5}),
-            ("no tool's name", {}),
-            ("arguments as an array", {"name": "read_graph", "arguments": []}),
-        )
+    (
+        "an unknown tool",
+        "tools/call",
+        {"name": "none"},
+        {"code": -32602, "message": "Unknown tool: none. Did you mean open_nodes?"},
     ),
+    ("a tool's name that is none", "tools/call", {"name": 5}, NO_NAME),
+    ("no tool's name", "tools/call", {}, NO_NAME),
 ]
 
 

@@ -89,7 +89,7 @@ def test_something_else_is_named_and_left(memory: Path) -> None:
     text = refusal(lambda: MemoryFile(str(memory)).read(None))
     assert text.startswith(f"{memory} is not a memory file: ")
     assert "diary" not in text
-    assert "MEMORY_FILE_PATH" in text
+    assert "Choose another memory file" in text
 
 
 def test_a_folder_in_its_place_is_named(memory: Path) -> None:
@@ -101,7 +101,7 @@ def test_a_folder_in_its_place_is_named(memory: Path) -> None:
 def test_a_fifo_in_its_place_is_refused_without_waiting(memory: Path) -> None:
     os.mkfifo(memory)
     text = refusal(lambda: MemoryFile(str(memory)).read(None))
-    assert "not a regular file" in text and "choose another file with MEMORY_FILE_PATH" in text
+    assert "not a regular file" in text and "choose another memory file" in text
 
 
 def test_a_file_that_this_user_may_not_read_is_named_with_what_to_do(memory: Path, gated: GatedOs) -> None:

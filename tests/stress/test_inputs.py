@@ -13,7 +13,7 @@ import pytest
 from memory_app.errors import GraphError, StoreError
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
-from memory_app.server.stdio.messages import LINE_LIMIT
+from memory_app.server.messages import LINE_LIMIT
 from memory_app.storage import memory_file
 from memory_app.storage.store import Store
 from memory_app.tools import plans

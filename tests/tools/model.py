@@ -17,7 +17,22 @@ class Broken(Exception):
 
 def fold(text: str) -> str:
     text = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
-    return "".join("i" if char == "\u0131" else char for char in text if not 0x300 <= ord(char) <= 0x36F)
+    text = text.replace("ı", "i").replace("ł", "l").replace("ø", "o").replace("æ", "ae")  # noqa: RUF001
+    return "".join(char for char in text if not (0x300 <= ord(char) <= 0x36F or 0x64B <= ord(char) <= 0x652))
+
+
+def relevance(entity: Result, query: str) -> int:
+    whole, name = fold(query).strip(), fold(entity["name"])
+    held = [word in name for word in whole.split()]
+    classes = [
+        name.strip() == whole,
+        name.startswith(whole),
+        whole in name or all(held),
+        any(held),
+        whole in fold(entity["entityType"]),
+        True,
+    ]
+    return classes.index(True)
 
 
 def clean(value: Any) -> Any:
@@ -31,6 +46,29 @@ def clean(value: Any) -> Any:
     return value
 
 
+def without_near(result: Result) -> Result:
+    """The result without the near names, which are a matter of judgement: hints of errors, and lists of `notFound`."""
+    if result["isError"]:
+        text = result["content"][0]["text"].partition(". Did you mean ")[0]
+        return {**result, "content": [{"type": "text", "text": text}]}
+    if "notFound" not in result["structuredContent"]:
+        return result
+    missing = [{"name": one["name"], "near": []} for one in result["structuredContent"]["notFound"]]
+    structured = {**result["structuredContent"], "notFound": missing}
+    content = [{"type": "text", "text": json.dumps(structured, ensure_ascii=False, separators=(",", ":"))}]
+    return {**result, "content": content, "structuredContent": structured}
+
+
+def refuse_empty_names(entities: list[Result]) -> None:
+    for number, entity in enumerate(entities):
+        if not entity["name"].strip():
+            raise Broken(
+                f"create_entities: entities[{number}].name must be a name, but it is empty. Nothing was done. "
+                'Example of a right call: {"entities":[{"name":"Ann","entityType":"person",'
+                '"observations":["Likes green tea"]}]}'
+            )
+
+
 class Model:
     def __init__(self) -> None:
         self.entities: list[Result] = []
@@ -39,6 +77,8 @@ class Model:
     def call(self, tool: str, arguments: Result) -> Result:
         before = json.dumps([self.entities, self.relations])
         try:
+            if tool == "create_entities":
+                refuse_empty_names(arguments["entities"])
             structured, text, more = getattr(self, tool)(**clean(arguments))
         except Broken as broken:
             self.entities, self.relations = json.loads(before)
@@ -62,17 +102,26 @@ class Model:
 
     def create_entities(self, entities: list[Result]) -> Any:
         created, skipped = [], []
+        before = [entity["name"] for entity in self.entities]
         for entity in entities:
             if self.find(entity["name"]) is not None:
                 skipped.append(entity["name"])
                 continue
             self.entities.append({key: entity[key] for key in ("name", "entityType", "observations")})
             created.append(dict(self.entities[-1], observations=list(entity["observations"])))
+        found: Result = {"entities": created}
+        alike = [
+            name
+            for entity in created
+            for name in before
+            if "".join(fold(name).split()) == "".join(fold(entity["name"]).split())
+        ]
+        if alike:
+            found["similar"] = list(dict.fromkeys(alike))
         if not skipped:
-            return {"entities": created}, None, []
-        names = ", ".join(dict.fromkeys(skipped))
-        note = f"Skipped, because they already exist: {names}. Use add_observations to add facts to them."
-        return {"entities": created, "skipped": skipped}, None, [note]
+            return found, None, []
+        note = f"{len(skipped)} skipped: the name exists. Use add_observations for new facts."
+        return {**found, "skipped": skipped}, None, [note]
 
     def create_relations(self, relations: list[Result]) -> Any:
         created = []
@@ -146,7 +195,10 @@ class Model:
         return self.page(self.entities, page), None, []
 
     def search_nodes(self, query: str, **page: Any) -> Any:
-        return self.page(self.matches(query), page), None, []
+        found = self.matches(query)
+        if "limit" in page and fold(query).strip():
+            found = sorted(found, key=lambda entity: relevance(entity, query))
+        return self.page(found, page), None, []
 
     def open_nodes(self, names: list[str]) -> Any:
         chosen = [entity for entity in self.entities if entity["name"] in names]
@@ -161,6 +213,9 @@ class Model:
                 external.append(relation)
         if external:
             found["externalRelations"] = external
+        missing = [name for name in dict.fromkeys(names) if name not in known]
+        if missing:
+            found["notFound"] = [{"name": name, "near": []} for name in missing]
         return found, None, []
 
     def matches(self, query: str) -> list[Result]:
@@ -180,6 +235,8 @@ class Model:
         found = [e for e, held in zip(self.entities, texts, strict=True) if any(whole in text for text in held)]
         if found:
             return found
+        if query.strip() == "*":
+            return self.entities
         return [
             entity
             for entity, held in zip(self.entities, texts, strict=True)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from memory_app.errors import GraphError
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
-from memory_app.tools import plans
-from memory_app.tools.schemas import TOOLS
+from memory_app.tools import plans, table
+from memory_app.tools.table import LISTED as TOOLS
 from tests.tools.model import Model
 
 ANN = {"name": "Ann", "entityType": "person", "observations": ["likes tea", "is 40"]}
@@ -45,7 +45,7 @@ def graph() -> Graph:
 
 def run(graph: Graph, tool: str, arguments: Any) -> tuple[Graph, Any, list[str]]:
     """The next graph, the structured result (checked against the output schema), and the texts."""
-    planned = plans.plan(tool, arguments)
+    planned = table.plan(tool, arguments)
     after, answer = planned.apply(graph) if isinstance(planned, plans.Write) else (graph, planned.run(graph))
     assert answer.structured is not None and not answer.is_error
     structured = json.loads(answer.structured)
@@ -73,7 +73,7 @@ CREATING = [
         "create_entities",
         {"entities": [BO, {"name": "Cy", "entityType": "cat", "observations": []}, BO, ANN]},
         {"entities": [{"name": "Cy", "entityType": "cat", "observations": []}], "skipped": ["Bo", "Bo", "Ann"]},
-        ["Skipped, because they already exist: Bo, Ann. Use add_observations to add facts to them."],
+        ["3 skipped: the name exists. Use add_observations for new facts."],
     ),
     ("create_entities", {"entities": []}, {"entities": []}, []),
     (
@@ -173,7 +173,7 @@ def test_deleting_counts_each_asked_item_and_names_the_misses(
     ],
 )
 def test_a_missing_entity_fails_the_whole_call(graph: Graph, tool: str, arguments: Any) -> None:
-    planned = plans.plan(tool, arguments)
+    planned = table.plan(tool, arguments)
     assert isinstance(planned, plans.Write)
     with pytest.raises(GraphError, match=r"^Entity with name (Zed|Gone) not found$"):
         planned.apply(graph)
@@ -232,11 +232,24 @@ READING: list[tuple[str, Any, Any]] = [
         {"entities": [], "relations": [], "names": ["Acmé"], "total": 2},
     ),
     ("open_nodes", {"names": []}, {"entities": [], "relations": []}),
-    ("open_nodes", {"names": ["Gone", "Zed"]}, {"entities": [], "relations": []}),
+    (
+        "open_nodes",
+        {"names": ["Gone", "Zed"]},
+        {
+            "entities": [],
+            "relations": [],
+            "notFound": [{"name": "Gone", "near": []}, {"name": "Zed", "near": []}],
+        },
+    ),
     (
         "open_nodes",
         {"names": ["Bo", "Ann", "Bo", "Zed"]},
-        {"entities": [ANN, BO], "relations": [KNOWS], "externalRelations": [WORKS, DANGLING]},
+        {
+            "entities": [ANN, BO],
+            "relations": [KNOWS],
+            "externalRelations": [WORKS, DANGLING],
+            "notFound": [{"name": "Zed", "near": []}],
+        },
     ),
     ("open_nodes", {"names": ["Acmé"]}, {"entities": [ACME], "relations": [], "externalRelations": [WORKS]}),
 ]
@@ -272,12 +285,32 @@ def test_the_parts_of_an_answer_make_the_whole(query: str | None, limit: int) ->
     assert entities == whole["entities"]
 
 
+def test_a_loose_answer_says_so(graph: Graph) -> None:
+    _, answer, _ = run(graph, "search_nodes", {"query": "does Ann like coffee?"})
+    assert [entity["name"] for entity in answer["entities"]] == ["Ann"]
+    assert answer["loose"] == "No entity holds all of these words. These come near, best first."
+    _, names, _ = run(graph, "search_nodes", {"query": "does Ann like coffee?", "limit": 1, "namesOnly": True})
+    assert names["names"] == ["Ann"] and "loose" in names
+    for query in ("Ann", "tea likes", "submarine", ""):
+        assert "loose" not in run(graph, "search_nodes", {"query": query})[1]
+
+
+def test_with_a_limit_the_most_relevant_come_first() -> None:
+    records = [("Planning", ["annual"]), ("Joanne", []), ("Anne", []), ("Ann", [])]
+    lines = [line("entity", {"name": name, "entityType": "t", "observations": held}) for name, held in records]
+    graph = Graph.of(document.read("\n".join(lines).encode()))
+    whole = run(graph, "search_nodes", {"query": "ann"})[1]
+    assert [entity["name"] for entity in whole["entities"]] == ["Planning", "Joanne", "Anne", "Ann"]
+    parts = [run(graph, "search_nodes", {"query": "ann", "limit": 1, "offset": n})[1] for n in range(4)]
+    assert [part["entities"][0]["name"] for part in parts] == ["Ann", "Anne", "Planning", "Joanne"]
+
+
 def test_an_answer_that_is_too_large_says_how_to_ask_for_less(monkeypatch: pytest.MonkeyPatch, graph: Graph) -> None:
     monkeypatch.setattr(plans, "LARGEST_ANSWER", 100)
     for tool, arguments in (("read_graph", {}), ("search_nodes", {"query": "tea"}), ("open_nodes", {"names": ["Ann"]})):
-        planned = plans.plan(tool, arguments)
+        planned = table.plan(tool, arguments)
         assert isinstance(planned, plans.Read)
-        with pytest.raises(GraphError, match=r'The answer would be .*: give "limit" .*give fewer names to open_nodes'):
+        with pytest.raises(GraphError, match=r'The answer would be .*: give "limit" .*fewer names'):
             planned.run(graph)
     run(graph, "read_graph", {"namesOnly": True, "limit": 1})
     monkeypatch.setattr(plans, "LARGEST_ANSWER", len(compact(WHOLE).encode()))
@@ -285,19 +318,21 @@ def test_an_answer_that_is_too_large_says_how_to_ask_for_less(monkeypatch: pytes
 
 
 def test_an_unknown_tool_is_not_a_tools_error() -> None:
-    with pytest.raises(plans.UnknownTool):
-        plans.plan("no_such_tool", {})
+    with pytest.raises(table.UnknownTool):
+        table.plan("no_such_tool", {})
 
 
-@pytest.mark.parametrize("tool", sorted(one["name"] for one in TOOLS))
-@pytest.mark.parametrize("arguments", [[], "text", 5])
-def test_arguments_that_are_no_object_are_a_tools_error(tool: str, arguments: object) -> None:
-    with pytest.raises(GraphError, match=rf"^{tool}: the arguments must be an object\. Example: \{{"):
-        plans.plan(tool, arguments)
+@pytest.mark.parametrize("tool", sorted(one["name"] for one in TOOLS if one["inputSchema"].get("required")))
+@pytest.mark.parametrize("arguments", [[], "", 5, None])
+def test_arguments_that_hold_nothing_are_a_tools_error(tool: str, arguments: object) -> None:
+    if arguments == 5 and tool in ("search_nodes", "open_nodes", "delete_entities"):
+        return  # a name or a query may be a number
+    with pytest.raises(GraphError, match=rf"^{tool}: .* must be .*Example of a right call: \{{"):
+        table.plan(tool, arguments)
 
 
 def test_every_tool_that_is_listed_can_be_planned_and_no_other() -> None:
-    assert sorted(plans._PLANS) == sorted(one["name"] for one in TOOLS)
+    assert sorted(table.TOOLS) == sorted(one["name"] for one in TOOLS)
 
 
 NAMES = ["Ann", "Bo", "Cy", "a\ufffd", "5"]
@@ -365,13 +400,15 @@ def test_a_file_of_any_form_is_changed_by_the_same_rules_and_keeps_the_rest(
     for tool, arguments in asked:
         expected = model.call(tool, arguments)
         if expected["isError"]:
-            planned = plans.plan(tool, arguments)
+            planned = table.plan(tool, arguments)
             assert isinstance(planned, plans.Write)
             with pytest.raises(GraphError) as caught:
                 planned.apply(graph)
-            assert str(caught.value) == expected["content"][0]["text"]
+            assert str(caught.value).partition(". Did you mean ")[0] == expected["content"][0]["text"]
             continue
         graph, found, texts = run(graph, tool, arguments)
+        for one in found.get("notFound", ()):
+            one["near"] = []
         assert unordered(found) == unordered(expected["structuredContent"])
         if tool != "open_nodes":
             assert texts == [block["text"] for block in expected["content"]]

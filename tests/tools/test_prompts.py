@@ -8,7 +8,7 @@ import pytest
 
 from memory_app.errors import GraphError
 from memory_app.tools.prompts import PERSONAL_MEMORY, PROMPTS, TIDY_MEMORY, Prompt
-from memory_app.tools.schemas import TOOLS
+from memory_app.tools.table import LISTED as TOOLS
 
 BOTH = pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS.keys())
 NAMES = {tool["name"] for tool in TOOLS}

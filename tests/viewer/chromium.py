@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 # Generous, because the machine may be busy: a bound is there to end a hang, not to measure.
-PATIENCE: Final = 60.0
+PATIENCE: Final = 20.0
 _FLAGS: Final = (
     "--headless",
     "--no-sandbox",  # root in a container has no sandbox to use
@@ -72,8 +72,8 @@ class Browser:
         threading.Thread(target=self._read, daemon=True).start()
 
     @contextlib.contextmanager
-    def page(self, file: Path, *, width: int = 1280, height: int = 800, **media: str) -> Iterator[Page]:
-        """Open a file. `media`: features to pretend, such as prefers_color_scheme="dark"."""
+    def page(self, file: Path | str, *, width: int = 1280, height: int = 800, **media: str) -> Iterator[Page]:
+        """Open a file or an address. `media`: features to pretend, such as prefers_color_scheme="dark"."""
         context = self.call("Target.createBrowserContext")["browserContextId"]
         try:
             target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
@@ -138,16 +138,17 @@ class Page:
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         return self._browser.call(method, self._session, **parameters)
 
-    def open(self, file: Path, width: int, height: int, media: dict[str, str]) -> None:
-        self._address = file.as_uri()
+    def open(self, file: Path | str, width: int, height: int, media: dict[str, str]) -> None:
+        address = file if isinstance(file, str) else file.as_uri()
+        self._address = address.partition("#")[0]
         for domain in ("Page", "Runtime", "Log", "Network", "Audits"):
             self.call(f"{domain}.enable")
         screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
         self.call("Emulation.setDeviceMetricsOverride", **screen)
         features = [{"name": name.replace("_", "-"), "value": value} for name, value in media.items()]
         self.call("Emulation.setEmulatedMedia", features=features)
-        self.call("Page.navigate", url=self._address)
-        self.wait("document.readyState === 'complete' && location.protocol === 'file:'")
+        self.call("Page.navigate", url=address)
+        self.wait("document.readyState === 'complete' && location.protocol !== 'about:'")
 
     def notice(self, method: str, details: dict[str, Any]) -> None:
         if method == "Runtime.exceptionThrown":
@@ -158,8 +159,13 @@ class Page:
             self.problems.append(f"log: {details['entry']['text']}")
         elif method == "Audits.issueAdded" and details["issue"]["code"] == "ContentSecurityPolicyIssue":
             self.problems.append(f"policy: {details['issue']}")
-        elif method == "Network.requestWillBeSent" and details["request"]["url"].partition("#")[0] != self._address:
+        elif method == "Network.requestWillBeSent" and not self._expects(details["request"]["url"]):
             self.problems.append(f"request: {details['request']['url'][:200]}")
+
+    def _expects(self, address: str) -> bool:
+        """Whether this is the page itself, or what a served one asks its own server."""
+        served = self._address.startswith("http") and address.startswith(self._address)
+        return served or address.partition("#")[0] == self._address
 
     def wait_for_problem(self, word: str) -> None:
         """Wait until the page has complained about something."""
@@ -179,10 +185,22 @@ class Page:
     def wait(self, expression: str) -> None:
         """Wait until an expression is true."""
         end = time.monotonic() + PATIENCE
-        while not self.evaluate(f"Boolean({expression})"):
+        while True:
+            try:
+                if self.evaluate(f"Boolean({expression})"):
+                    return
+                self.evaluate("new Promise(requestAnimationFrame)")  # the browser's own clock, not a sleep of ours
+            except RuntimeError as error:
+                if "navigated" not in str(error):  # the page is being loaded anew
+                    raise
             if time.monotonic() > end:
                 raise TimeoutError(f"never true: {expression}; problems: {self.problems}")
-            self.evaluate("new Promise(requestAnimationFrame)")  # the browser's own clock, not a sleep of ours
+
+    def wait_loaded(self) -> None:
+        """Wait until a page is there whose scripts are off, so that it cannot tell by itself."""
+        end = time.monotonic() + PATIENCE
+        while self.evaluate("document.readyState") != "complete" and time.monotonic() < end:
+            pass
 
     def text(self, selector: str) -> str:
         """The text of the first element that fits, as it was put in."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 import pytest
 
 from memory_app import viewer
 from tests.viewer import chromium
+
+# Where motion is no matter: the layout is at its end, and the camera at its place, in a frame instead of a second.
+AT_ONCE: Final = {"prefers_reduced_motion": "reduce"}
 
 
 class Open(Protocol):
@@ -39,8 +42,9 @@ def open_page(browser: chromium.Browser, tmp_path: Path) -> Iterator[Open]:
             graph: str, *, title: str = "memory.jsonl", width: int = 1280, height: int = 800, **media: str
         ) -> chromium.Page:
             file = tmp_path / f"page{len(pages)}.html"
-            file.write_text(viewer.page(graph, title), encoding="utf-8")
-            pages.append(stack.enter_context(browser.page(file, width=width, height=height, **media)))
+            source = viewer.Source(title, "/home/ada/memory.jsonl", "2026-03-01 09:30")
+            file.write_text(viewer.page(graph, source), encoding="utf-8")
+            pages.append(stack.enter_context(browser.page(file, width=width, height=height, **(AT_ONCE | media))))
             return pages[-1]
 
         yield opened

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from tests.viewer import chromium
 
@@ -27,11 +27,16 @@ def go_to(page: chromium.Page, query: str) -> None:
     page.wait(STILL)
 
 
-def go_to_number(page: chromium.Page, number: int, name: str) -> None:
-    """Choose an entity by its place in the file, as the browser's back and forward do."""
-    page.evaluate(f"location.hash = '#{number}'")
-    wait_for(page, name)
+def go_to_name(page: chromium.Page, name: str) -> None:
+    """Choose an entity by its name, as the browser's back and forward do, and as a link does."""
+    page.evaluate(f"location.hash = '#' + encodeURIComponent({chromium.quoted(name)})")
+    wait_for(page, shown(name))
     page.wait(STILL)
+
+
+def shown(text: str) -> str:
+    """How the page writes a text: an override of the writing direction by its number."""
+    return text.replace("\u202d", "[U+202D]").replace("\u202e", "[U+202E]")
 
 
 def chosen(page: chromium.Page) -> str | None:
@@ -54,7 +59,7 @@ def focused(page: chromium.Page) -> str:
 def middle(page: chromium.Page) -> tuple[float, float]:
     """Where the camera puts an entity that was gone to: the middle of what legend and status line leave free."""
     left, top, width, height = page.box("#graph")
-    return left + (width + (232 if width > 720 else 24) - 24) / 2, top + (height + 30 - 54) / 2
+    return left + (width + (232 if width > 720 else 24) - (62 if width > 720 else 24)) / 2, top + (height + 30 - 54) / 2
 
 
 def picture(page: chromium.Page) -> str:
@@ -70,3 +75,31 @@ def drag(page: chromium.Page, x: float, y: float, dx: float, dy: float) -> None:
     for step in range(1, 6):
         page.mouse("mouseMoved", x + dx * step / 5, y + dy * step / 5, button="left", buttons=1)
     page.mouse("mouseReleased", x + dx, y + dy, button="left", clickCount=1)
+
+
+def drawn(page: chromium.Page) -> list[dict[str, Any]]:
+    """What a frame draws: texts with the place of their middle, their width and colours; shapes with their colour."""
+    page.evaluate(_RECORDER)
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")  # has everything drawn again, as it is
+    page.wait(STILL)
+    found: list[dict[str, Any]] = page.evaluate("window.lastFrame")
+    return found
+
+
+_RECORDER: Final = """
+(() => {
+  const context = CanvasRenderingContext2D.prototype;
+  if (context.recorded) return;
+  context.recorded = true;
+  const [clear, text, fill] = [context.clearRect, context.fillText, context.fill];
+  context.clearRect = function (...box) { window.lastFrame = []; return clear.apply(this, box); };
+  context.fillText = function (what, x, y) {
+    const at = this.getTransform();
+    const place = { x: at.a * x + at.c * y + at.e, y: at.b * x + at.d * y + at.f, angle: Math.atan2(at.b, at.a) };
+    const look = { width: this.measureText(what).width, colour: this.fillStyle, around: this.strokeStyle };
+    window.lastFrame.push({ text: what, ...place, ...look });
+    return text.call(this, what, x, y);
+  };
+  context.fill = function () { window.lastFrame.push({ text: "", colour: this.fillStyle }); return fill.call(this); };
+})()
+"""

@@ -52,6 +52,12 @@ def test_the_page_folds_as_the_server_does(open_page: Open) -> None:
     known = [c for c in range(0x110000) if old.category(chr(c)) not in {"Cn", "Co", "Cs"} and c not in cherokee]
     source = (Path(viewer.__file__).parent / "fold.js").read_text(encoding="utf-8")
     texts = [chr(c) for c in known] + ["ΟΔΟΣ", "οδος", "Straße", "STRASSE", "ﬁancé", "Ǆ", "İstanbul", "\u0131slak"]
+    # Long ones, which are folded in pieces.
+    texts += [
+        "é" * n + run * 200
+        for n in (0, 100, 255, 256, 257)
+        for run in ("\u064b\u0650x", "\u0f71\u0f72", "漢e\u0301", "\U0001d165\U0001d16da")
+    ]
     theirs = page.evaluate(f"(() => {{{source}; return {json.dumps(texts)}.map(fold)}})()")
     assert {text: their for text, their in zip(texts, theirs, strict=True) if their != fold(text)} == {}
 

@@ -18,6 +18,7 @@ from memory_app import viewer
 from tests.viewer import memories
 
 FOLDER = Path(viewer.__file__).parent
+SOURCE = viewer.Source("memory.jsonl", "/home/ada/memory.jsonl", "2026-03-01 09:30")
 HOSTILE = (
     "</script><script>alert(1)</script>",
     "<!--<script>",
@@ -63,7 +64,7 @@ def source_of(text: str) -> str:
 
 
 def test_script_and_style_are_allowed_by_their_hash_and_nothing_else_is() -> None:
-    parsed = Parsed(viewer.page(memories.example(), "memory.jsonl"))
+    parsed = Parsed(viewer.page(memories.example(), SOURCE))
     [script] = [text for attributes, text in parsed.all("script") if "type" not in attributes]
     [style] = [text for _, text in parsed.all("style")]
     assert policy_of(parsed) == {
@@ -78,7 +79,7 @@ def test_script_and_style_are_allowed_by_their_hash_and_nothing_else_is() -> Non
 
 
 def test_the_policy_comes_before_everything_that_it_rules() -> None:
-    page = viewer.page(memories.example(), "memory.jsonl")
+    page = viewer.page(memories.example(), SOURCE)
     ruled = ("<style", "<script", "<title", "<body")
     assert page.index("Content-Security-Policy") < min(page.index(mark) for mark in ruled)
 
@@ -86,38 +87,41 @@ def test_the_policy_comes_before_everything_that_it_rules() -> None:
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_what_the_memory_holds_stays_data(text: str) -> None:
     graph = memories.graph([(text, text, [text]), ("b", "c", [])], [(text, text, "b")])
-    page = viewer.page(graph, "memory.jsonl")
+    page = viewer.page(graph, SOURCE)
     parsed = Parsed(page)
-    [(_, data)] = [found for found in parsed.all("script") if found[0].get("type") == "application/json"]
+    [data] = [found for attributes, found in parsed.all("script") if attributes.get("id") == "data"]
     assert json.loads(data) == json.loads(graph)
     assert len(parsed.all("script")) == 2
     assert not set("<>&\u2028\u2029") & set(data)
-    # Nothing apart from the data depends on the memory.
-    empty = viewer.page('{"entities":[],"relations":[]}', "memory.jsonl")
-    assert page.replace(data, "") == empty.replace('{"entities":[],"relations":[]}', "")
+    # Nothing apart from the data, and the list for a browser without scripts, depends on the memory.
+    none = '{"entities":[],"relations":[]}'
+    empty = viewer.page(none, SOURCE)
+    shown = page[page.index("<dl>", page.index("<noscript>")) : page.index("</dl>", page.index("<noscript>"))]
+    assert set(re.findall(r"</?(\w+)", shown)) == {"dl", "dt", "dd", "bdi", "i"}
+    assert page.replace(data, "").replace(shown, "<dl>") == empty.replace(none, "")
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_the_title_stays_text(text: str) -> None:
-    parsed = Parsed(viewer.page("{}", text))
-    shown = text.replace("\0", "\ufffd")
+    parsed = Parsed(viewer.page("{}", viewer.Source(text)))
+    shown = text.replace("\0", "\ufffd").replace("\u202e", "[U+202E]")
     assert [found.strip() for tag in ("title", "h1") for _, found in parsed.all(tag)] == [shown.strip()] * 2
     assert len(parsed.all("script")) == 2
 
 
 def test_a_lone_surrogate_becomes_a_replacement_character() -> None:
-    page = viewer.page('{"entities":[{"name":"a\ud800b"}]}', "t\udfff")
+    page = viewer.page('{"entities":[{"name":"a\ud800b"}]}', viewer.Source("t\udfff"))
     assert "a\\ufffdb" in page
     assert "<title>t\ufffd</title>" in page
     page.encode()
 
 
 def test_the_same_memory_gives_the_same_page() -> None:
-    assert viewer.page(memories.example(), "a") == viewer.page(memories.example(), "a")
+    assert viewer.page(memories.example(), SOURCE) == viewer.page(memories.example(), SOURCE)
 
 
 def test_the_page_names_no_address_and_no_way_to_send_anything() -> None:
-    page = viewer.page("{}", "memory.jsonl").replace("http://www.w3.org/2000/svg", "")
+    page = viewer.page("{}", SOURCE).replace("http://www.w3.org/2000/svg", "")
     addresses = r"https?:|//[a-z]+\.|\bsrc=|\bhref=|url\(|@import"
     calls = r"fetch\(|XMLHttpRequest|WebSocket|EventSource|sendBeacon|import\(|window\.open"
     assert re.findall(f"{addresses}|{calls}", page) == []
@@ -130,12 +134,22 @@ def test_the_script_never_makes_markup_or_code_of_text() -> None:
     assert re.findall(f"{markup}|{code}", script) == []
 
 
-def test_every_file_of_the_package_is_in_the_page() -> None:
-    page = viewer.page("{}", "memory.jsonl")
+def test_every_file_of_the_package_is_in_a_page() -> None:
+    pages = viewer.page("{}", SOURCE) + viewer.served_page()
     files = [file for file in FOLDER.iterdir() if file.suffix in {".js", ".css"}]
     assert len(files) > 10
     for file in files:
-        assert file.read_text(encoding="utf-8") in page, file.name
+        assert file.read_text(encoding="utf-8") in pages, file.name
+
+
+def test_the_served_page_may_ask_its_server_and_nobody_else_and_holds_no_memory() -> None:
+    served, written = Parsed(viewer.served_page()), Parsed(viewer.page("{}", SOURCE))
+    policies = [policy_of(served), policy_of(written)]
+    assert policies[0].pop("connect-src") == "'self'"
+    assert [policies[0][name] for name in ("default-src", "form-action", "trusted-types")] == ["'none'"] * 3
+    assert policies[0].keys() == policies[1].keys()
+    asks = [file.name for file in FOLDER.glob("*.js") if "fetch(" in file.read_text(encoding="utf-8")]
+    assert asks == ["connection.js"]
 
 
 def test_no_part_can_end_its_element() -> None:
@@ -153,8 +167,8 @@ def test_the_page_is_made_from_inside_an_archive(tmp_path: Path) -> None:
                 made.write(file, f"memory_app/viewer/{file.name}")
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); from memory_app import viewer; assert '.pyz' in viewer.__file__; "
-        "sys.stdout.buffer.write(viewer.page('{}', 'a').encode())"
+        "sys.stdout.buffer.write(viewer.page('{}', viewer.Source('a')).encode())"
     )
     command = [sys.executable, "-I", "-c", code, str(archive)]
     done = subprocess.run(command, capture_output=True, timeout=60, check=True)
-    assert done.stdout.decode() == viewer.page("{}", "a")
+    assert done.stdout.decode() == viewer.page("{}", viewer.Source("a"))

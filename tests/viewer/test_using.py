@@ -179,7 +179,7 @@ def test_the_page_fits_a_phone(open_page: Open) -> None:
         ".every(e => e.offsetParent === null || e.getBoundingClientRect().right <= 360)"
     )
     assert page.evaluate(fits)
-    assert page.is_hidden("#legend-body"), "the legend is folded where there is no room"
+    assert page.is_hidden("#types-body"), "the legend is folded where there is no room"
     go_to(page, "steering")
     assert page.evaluate(fits)
     left, top, width, height = page.box("#panel")

@@ -1,221 +1,241 @@
-"""What stands before the SDK's HTTP application: who may ask, how much, how long, and the orderly end.
+"""What stands before the memories: who may ask, how much at once, and the orderly end.
 
-A plain ASGI application around another. In this order a request is refused, each time with one JSON-RPC error that
-carries the request's id, and nothing of what was asked (every answer has that id in the header `x-request-id`):
+A plain ASGI application. In this order a request is refused, each time with one JSON-RPC error that carries the
+request's id, and nothing of what was asked (every answer has that id in the header `x-request-id`):
 
 | answer | when |
 |---|---|
-| 404 | the path is neither `/mcp` nor `/health` |
+| 400 | the body's length is told in two ways |
+| 404 | there is nothing at that path |
 | 421 | the Host header names another machine, so that a page on the web reached us by a rebound name |
 | 403 | the Origin header names a page of another machine |
-| 405 | `/health` is asked for with another method than GET or HEAD |
+| 405 | `/health`, `/ready` or `/metrics` is asked for with another method than GET or HEAD |
 | 401 | a token is asked for, and the request has none, a wrong one or several |
+| 403 | the token is not for that memory |
+| 429 | the token had its share of requests for this second |
 | 503 | as many requests are in flight as may be, or the server is stopping |
-| 408 | the body did not arrive in time |
 
 Knows neither the SDK nor the memory.
 """
 
 from __future__ import annotations
 
-import asyncio
-import json
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final, NamedTuple, Protocol
 
-from memory_app.server.http.access import Access, host_of, matches
-from memory_app.server.http.limits import BODY_SECONDS
+from memory_app.server.http import hosts
+from memory_app.server.http.access import Access
+from memory_app.server.http.asgi import Answer, Disconnected, Headers, Receive, Refused, Scope, Send
+from memory_app.server.http.tokens import Token
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+HEALTH, READY, METRICS, MCP = "/health", "/ready", "/metrics", "/mcp"
 
-PATH: Final = "/mcp"
-HEALTH_PATH: Final = "/health"
-
-# Requests at once, open streams among them: some hundred clients with a stream and a call each, and no more memory
-# than a small machine has.
 _MOST_IN_FLIGHT: Final = 2048
-_LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
-_INVALID_REQUEST: Final = -32600
-_NO_HEADERS: Final[Mapping[str, str]] = {}
+"""Requests at once, open streams among them: some hundred clients with a stream and a call each."""
+
+_LONGEST_METHOD: Final = 16
+"""Characters of a method that are logged: what was sent may have 64 KiB, and no token was shown yet."""
+
+_INTERNAL_ERROR: Final = -32603
+
+
+class Request(NamedTuple):
+    """What has passed the guard. `holder` is the token's name, "" without one; `token` None: none is asked for."""
+
+    id: str
+    method: str
+    headers: Headers
+    receive: Receive
+    scope: Scope
+    holder: str
+    token: Token | None
+    client: str
+
+
+class Memory(Protocol):
+    """What answers at one memory's path."""
+
+    async def serve(self, request: Request, answer: Answer) -> None:
+        """Answer the request. Raises `Refused`."""
+
+    async def is_ready(self) -> bool:
+        """Whether the memory can be read, and written where it is to be."""
 
 
 class Guard:
-    """`stop` ends open streams and lets in nothing more. `log` is told one line for each request that is over,
-    `stream_began` the session of a stream of which the head was sent."""
+    """`memories` by name; the name "" stands for the one at `/mcp` itself."""
 
     def __init__(
         self,
-        inner: Application,
+        memories: Mapping[str, Memory],
         access: Access,
         log: Callable[[str], None] | None = None,
-        stream_began: Callable[[str], None] | None = None,
+        metrics: Callable[[], Awaitable[str]] | None = None,
     ) -> None:
-        self._inner = inner
         self._access = access
         self._log = log
-        self._stream_began = stream_began
-        self._hosts = _LOOPBACK | {host.lower() for host in access.hosts}
-        if not access.address.is_loopback:
-            self._hosts = self._hosts | {access.address.host.lower()}
+        self._metrics = metrics
+        self._paths = {f"{access.prefix}{'/' + name if name else ''}{MCP}": name for name in memories}
+        self._memories = memories
+        self._own = {access.prefix + path: path for path in (HEALTH, READY, METRICS)}
+        address = access.address
+        own = () if address.is_unix else (hosts.host_of(f"[{address.host}]" if ":" in address.host else address.host),)
+        self._hosts = hosts.LOOPBACK.union(access.hosts, own)
         # With a token every name will do at an address that others reach: they cannot know which one a proxy uses.
-        self._any_host = not access.address.is_loopback and not access.hosts
-        self._in_flight = 0
-        self._streams: set[asyncio.Task[None]] = set()
+        self._any_host = address.is_unix or not (address.is_loopback or access.hosts)
+        self._origins = frozenset(access.origins)
+        self._rate = _Rate(access.rate)
         self._stopping = False
+        self.in_flight = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._inner(scope, receive, send)
             return
-        request = secrets.token_hex(8)
-        answer = _Answer(send, request)
+        request_id = scope["state"].setdefault("request_id", secrets.token_hex(8))
+        answer = Answer(receive, send, request_id)
         began = time.monotonic()
+        client = self._client(scope, headers := Headers(scope["headers"]))
         try:
-            await self._decide(scope, receive, answer)
+            await self._decide(scope, headers, receive, answer, client)
+        except Refused as refused:
+            await answer.refuse(refused)
+        except Disconnected:
+            pass
+        except Exception:  # noqa: BLE001 (the edge of a request: uvicorn would answer without an id)
+            await answer.refuse(Refused(500, "Internal error", {"connection": "close"}, code=_INTERNAL_ERROR))
         finally:
             if self._log is not None:
-                self._log(f"{request} {scope['method']} {answer.status} {(time.monotonic() - began) * 1000:.0f} ms")
-
-    async def _decide(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
-        headers = _Headers(scope["headers"])
-        refusal = self._refusal(scope, headers)
-        if refusal is not None:
-            status, text, more = refusal
-            await answer.refuse(status, text, more)
-        elif scope["path"] == HEALTH_PATH:
-            await answer.whole(200, {"status": "ok"})
-        else:
-            if scope["method"] == "GET" and self._stream_began is not None:
-                began, session = self._stream_began, headers.only("mcp-session-id")
-                answer.on_success = lambda: began(session)
-            await self._serve(scope, receive, answer)
+                status = scope["state"].get("status") or answer.status or 499  # as others log it: the client left
+                method = scope["method"][:_LONGEST_METHOD]
+                took = (time.monotonic() - began) * 1000
+                whose = f" {client}" if self._access.proxies else ""
+                self._log(f"{request_id} {method} {status} {took:.0f} ms{whose}")
 
     def stop(self) -> None:
-        """The end has come: what is being answered may finish, streams end."""
+        """The end has come: what is being answered may finish, nothing more is let in."""
         self._stopping = True
-        for stream in self._streams:
-            stream.cancel()
 
-    def _refusal(self, scope: Scope, headers: _Headers) -> tuple[int, str, dict[str, str]] | None:
-        if scope["path"] not in (PATH, HEALTH_PATH):
-            return 404, f"There is nothing here; the memory is at {PATH}", {}
-        if not self._any_host and host_of(f"//{headers.only('host')}") not in self._hosts:
-            return 421, "This server is not known by that Host name; name it with --allow-host", {}
-        if "origin" in headers and not self._any_host and host_of(headers.only("origin")) not in self._hosts:
-            return 403, "Requests from that Origin are not allowed", {}
-        if scope["path"] == HEALTH_PATH:
-            return None if scope["method"] in ("GET", "HEAD") else (405, "Ask with GET", {"allow": "GET, HEAD"})
-        if self._access.token is not None and not matches(headers.only("authorization"), self._access.token):
-            wrong = ', error="invalid_token"' if "authorization" in headers else ""
-            return 401, "A valid bearer token is needed", {"www-authenticate": f'Bearer realm="memory"{wrong}'}
-        if self._stopping or self._in_flight >= _MOST_IN_FLIGHT:
-            return 503, "The server is stopping or busy; try again", {"retry-after": "1"}
-        return None
-
-    async def _serve(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
-        body = _Body(receive, answer)
-        task = asyncio.ensure_future(_run(self._inner, scope, body.receive, answer.send))
-        self._in_flight += 1
-        if scope["method"] == "GET":
-            self._streams.add(task)
+    async def _decide(self, scope: Scope, headers: Headers, receive: Receive, answer: Answer, client: str) -> None:
+        if "transfer-encoding" in headers and "content-length" in headers:
+            raise Refused(400, "A body has one length", {"connection": "close"})
+        path, host = _target(scope, headers)
+        if path not in self._paths and path not in self._own:
+            raise Refused(404, "There is nothing here; a memory is at /mcp")
+        self._check_names(headers, host)
+        method = scope["method"]
+        origin = headers.only("origin")
+        if origin in self._origins:
+            answer.more_headers += _cors(origin)
+            if method == "OPTIONS" and "access-control-request-method" in headers:
+                await answer.whole(204, [], _PREFLIGHT)
+                return
+        own = self._own.get(path)
+        if own is not None:
+            if method not in ("GET", "HEAD"):
+                raise Refused(405, "Ask with GET", {"allow": "GET, HEAD"})
+            if own != METRICS:
+                await self._tell_state(own, answer)
+                return
+        token = self._token(headers)
+        if own is not None:
+            if self._metrics is not None:
+                await answer.whole(200, [(await self._metrics()).encode()], {}, "text/plain; version=0.0.4")
+            return
+        name = self._paths[path]
+        if token is not None and not token.may_use(name):
+            raise Refused(403, "This token is not for this memory")
+        holder = token.name if token is not None else ""
+        self._rate.take(holder)
+        if self._stopping or self.in_flight >= _MOST_IN_FLIGHT:
+            raise Refused(503, "The server is stopping or busy; try again", {"retry-after": "1"})
+        self.in_flight += 1
         try:
-            await task
-        except asyncio.CancelledError:
-            if not task.cancelled():  # we are being cancelled, not the stream
-                task.cancel()
-                raise
-            await answer.end()
+            request = Request(answer.request, method, headers, receive, scope, holder, token, client)
+            await self._memories[name].serve(request, answer)
         finally:
-            self._in_flight -= 1
-            self._streams.discard(task)
+            self.in_flight -= 1
 
-
-class _Headers:
-    """Of a request. One that decides who may ask, and is there twice, counts as neither."""
-
-    def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
-        self._raw = [(key.decode("latin-1").lower(), value.decode("latin-1")) for key, value in raw]
-
-    def __contains__(self, name: str) -> bool:
-        return any(key == name for key, _ in self._raw)
-
-    def only(self, name: str) -> str:
-        """Its value; the empty string where there is none, or more than one."""
-        values = [value for key, value in self._raw if key == name]
-        return values[0] if len(values) == 1 else ""
-
-
-class _Body:
-    """Receives, but not for ever: where the whole body is not there in time the request is refused, and for the
-    application the client is gone."""
-
-    def __init__(self, receive: Receive, answer: _Answer) -> None:
-        self._receive = receive
-        self._answer = answer
-        self._until = asyncio.get_running_loop().time() + BODY_SECONDS
-        self._complete = False
-
-    async def receive(self) -> Message:
-        if self._complete:  # what comes now is the end of the connection, whenever that is
-            return await self._receive()
-        left = self._until - asyncio.get_running_loop().time()
-        try:
-            message = await asyncio.wait_for(self._receive(), max(left, 0))
-        except asyncio.TimeoutError:
-            await self._answer.refuse(408, "The body did not arrive in time", {"connection": "close"})
-            message = {"type": "http.disconnect"}
-        self._complete = message["type"] != "http.request" or not message.get("more_body", False)
-        return message
-
-
-class _Answer:
-    """Sends with the request's id among the headers, and can end an answer that was cut off. `status` 0: none yet.
-    What comes after the end is dropped. `on_success` is called once the head of status 200 was sent."""
-
-    def __init__(self, send: Send, request: str) -> None:
-        self._send = send
-        self._request = request
-        self._ended = False
-        self.status = 0
-        self.on_success: Callable[[], None] | None = None
-
-    async def send(self, message: Message) -> None:
-        if self._ended:
-            return
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-            message["headers"] = [*message.get("headers", ()), (b"x-request-id", self._request.encode())]
-        elif not message.get("more_body", False):
-            self._ended = True
-        await self._send(message)
-        if message["type"] == "http.response.start" and self.status == 200 and self.on_success is not None:
-            self.on_success()
-
-    async def refuse(self, status: int, text: str, more: Mapping[str, str]) -> None:
-        if self.status:
-            return
-        error = {"code": _INVALID_REQUEST, "message": text, "data": {"requestId": self._request}}
-        await self.whole(status, {"jsonrpc": "2.0", "id": None, "error": error}, more)
-
-    async def whole(self, status: int, body: Mapping[str, Any], more: Mapping[str, str] = _NO_HEADERS) -> None:
-        content = json.dumps(body, separators=(",", ":")).encode()
-        headers = {"content-type": "application/json", "content-length": str(len(content)), **more}
-        raw = [(key.encode(), value.encode()) for key, value in headers.items()]
-        await self.send({"type": "http.response.start", "status": status, "headers": raw})
-        await self.send({"type": "http.response.body", "body": content})
-
-    async def end(self) -> None:
-        if not self.status:
-            await self.refuse(503, "The server is stopping", {"retry-after": "1"})
+    async def _tell_state(self, path: str, answer: Answer) -> None:
+        ready = path == HEALTH or all([await memory.is_ready() for memory in self._memories.values()])
+        if not ready or (self._stopping and path == READY):
+            await answer.whole(503, [b'{"status":"not ready"}'], {})
         else:
-            await self.send({"type": "http.response.body", "body": b"", "more_body": False})
+            await answer.whole(200, [b'{"status":"ok"}'], {})
+
+    def _check_names(self, headers: Headers, given: str) -> None:
+        host = hosts.host_of(given)
+        if not self._any_host and host not in self._hosts:
+            raise Refused(421, "This server is not known by that Host name; name it with --allow-host")
+        if "origin" not in headers or headers.only("origin") in self._origins:
+            return
+        origin = hosts.origin_of(headers.only("origin"))
+        if origin not in self._hosts and not (self._any_host and origin and origin == host):
+            raise Refused(403, "Requests from that Origin are not allowed")
+
+    def _token(self, headers: Headers) -> Token | None:
+        if self._access.tokens is None:
+            return None
+        token = self._access.tokens.match(headers.only("authorization"))
+        if token is None:
+            wrong = ', error="invalid_token"' if "authorization" in headers else ""
+            raise Refused(401, "A valid bearer token is needed", {"www-authenticate": f'Bearer realm="memory"{wrong}'})
+        return token
+
+    def _client(self, scope: Scope, headers: Headers) -> str:
+        """The address of the client; behind a trusted proxy the last one that the proxies did not add themselves."""
+        peer = scope["client"][0] if scope.get("client") else "unix"
+        for name in reversed([peer_of.strip() for peer_of in headers.joined("x-forwarded-for").split(",")]):
+            if peer not in self._access.proxies or not name:
+                break
+            peer = name[:45]  # the longest IPv6 address
+        return "".join(letter for letter in peer if letter.isalnum() or letter in ".:%")
 
 
-async def _run(inner: Application, scope: Scope, receive: Receive, send: Send) -> None:
-    await inner(scope, receive, send)
+class _Rate:
+    """Requests a second for each holder, with a burst of two seconds; 0 for any number."""
+
+    def __init__(self, a_second: int) -> None:
+        self._a_second = a_second
+        self._left: dict[str, tuple[float, float]] = {}
+
+    def take(self, holder: str) -> None:
+        if not self._a_second:
+            return
+        now, most = time.monotonic(), 2.0 * self._a_second
+        left, then = self._left.get(holder, (most, now))
+        left = min(left + (now - then) * self._a_second, most)
+        if left < 1:
+            self._left[holder] = left, now
+            raise Refused(429, "Too many requests; try again in a second", {"retry-after": "1"})
+        self._left[holder] = left - 1, now
+
+
+_PREFLIGHT: Final = {
+    "access-control-allow-methods": "GET, POST, DELETE",
+    "access-control-allow-headers": "authorization, content-type, accept, last-event-id, mcp-session-id, "
+    "mcp-protocol-version, mcp-method, mcp-name",
+    "access-control-max-age": "7200",
+}
+
+
+def _cors(origin: str) -> list[tuple[bytes, bytes]]:
+    return [
+        (b"access-control-allow-origin", origin.encode("latin-1")),
+        (b"access-control-expose-headers", b"mcp-session-id, x-request-id, www-authenticate"),
+        (b"vary", b"origin"),
+    ]
+
+
+def _target(scope: Scope, headers: Headers) -> tuple[str, str]:
+    """The path as it was written, without a slash at its end, and the host. A target with a host of its own
+    (`GET http://name/path`) decides, as RFC 9112 has it."""
+    raw = bytes(scope["raw_path"]).decode("latin-1")
+    host = headers.only("host")
+    if raw.lower().startswith(("http://", "https://")):
+        host, slash, path = raw.partition("//")[2].partition("/")
+        raw = slash + path
+    if raw.endswith("/mcp/"):
+        raw = raw[:-1]
+    return raw, host

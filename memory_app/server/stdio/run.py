@@ -11,10 +11,10 @@ import asyncio
 import gc
 
 from memory_app.server import lifetime, sdk
+from memory_app.server.encoded import MOST_UNREAD, Finishing
 from memory_app.server.handlers import build_server
 from memory_app.server.service import Service
 from memory_app.server.stderr import Notices
-from memory_app.server.stdio.encoded import MOST_UNREAD, Finishing
 from memory_app.server.stdio.pipes import Output
 from memory_app.server.stdio.transport import Wire
 from memory_app.storage.store import Store

@@ -4,6 +4,8 @@ Rules:
 - Every line that arrives is answered or is a valid notification or response; nothing ends the connection but its end.
 - Nothing is lost at the end of input: the SDK, which cancels what is in flight when it hears of the end, hears of it
   only when everything was answered.
+- A request without a handshake is served as the 2025 revision, for scripts: the SDK gets the `initialized` that it
+  waits for. Under 2025-03-26 a batch is answered by one line, once all of its requests are.
 - A client that writes without reading never waits for itself: answers queue up. Only when very many bytes are unread,
   or very many requests in flight, do its further requests wait in the pipe: so memory is bounded whatever it does.
 All of it runs on the event loop's thread.
@@ -14,13 +16,23 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import anyio
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
-from mcp_types import ErrorData, JSONRPCError, JSONRPCMessage, JSONRPCRequest, JSONRPCResponse
+from mcp_types import (
+    INVALID_REQUEST,
+    PROTOCOL_VERSION_META_KEY,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+)
 
-from memory_app.server.stdio.messages import Lines, Malformed, encode, parse
+from memory_app.server.messages import Lines, Malformed, encode, parse, parse_batch
 from memory_app.server.stdio.pipes import Input, Output, claim, open_output
 
 if TYPE_CHECKING:
@@ -29,9 +41,29 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _READ_AHEAD: Final = 1 << 20  # bytes of unprocessed lines: enough to stay busy, small beside what one line may need
+_WITH_BATCHES: Final = "2025-03-26"  # the only revision that has batches
+_BEFORE_GREETING: Final = ("ping", "server/discover")  # requests that may come before the handshake
 _UNREAD_LIMIT: Final = 256 << 20  # bytes of answers the client leaves unread before its requests have to wait
 _MOST_IN_FLIGHT: Final = 4096  # requests, of some ten kilobytes each; further ones wait in the pipe
 _LASTING: Final = "subscriptions/listen"  # answered at its end alone, so no reason to wait
+
+
+class _Batch:
+    """The answers to one batch, which go out together."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self._answers: list[bytes] = []
+        self.missing = 0  # requests that are not answered yet
+
+    def put(self, message: JSONRPCMessage) -> None:
+        self._answers.append(b"".join(encode(message)).rstrip(b"\n"))
+
+    def flush_if_whole(self) -> None:
+        """Send the answers once the last one is there; a batch of notifications has none."""
+        if not self.missing and self._answers:
+            self._output.put([b"[" + b",".join(self._answers) + b"]\n"])
+            self._answers = []
 
 
 class Wire:
@@ -49,7 +81,11 @@ class Wire:
         self._lasting: set[int | str | None] = set()
         self._ended = False
         self._lines = Lines()
-        self._taken_back: deque[SessionMessage] = deque()
+        self._parsed: deque[SessionMessage] = deque()
+        self._greeted = False  # the SDK takes requests
+        self._initializing: str | int | None = None  # the id of the handshake's request
+        self._batches = False  # the revision that was agreed on has batches
+        self._batched: dict[str | int, _Batch] = {}  # by the ids of requests that are not answered yet
         self._arrived: deque[bytes | None] = deque()
         self._arrived_size = 0
         self._paused = False
@@ -92,13 +128,11 @@ class Wire:
 
     async def next(self) -> SessionMessage | None:
         """The next message; None when all input was read and all requests were answered."""
-        if self._taken_back:
-            return self._taken_back.popleft()
         while True:
-            while self._arrived and not self._is_crowded():
-                message = self._read(self._arrived.popleft())
-                if message is not None:
-                    return message
+            while self._arrived and not self._parsed and not self._is_crowded():
+                self._read(self._arrived.popleft())
+            if self._parsed:
+                return self._parsed.popleft()
             if not self._arrived:
                 self._arrived_size = 0
                 if self._ended and not self._in_flight:
@@ -116,36 +150,97 @@ class Wire:
 
     def take_back(self, messages: Iterable[SessionMessage]) -> None:
         """Have `next` return these again (see `sdk.skip_relay`)."""
-        self._taken_back.extend(messages)
+        self._parsed.extend(messages)
 
     async def _go_on_reading(self) -> None:
         await self.output.drain(_UNREAD_LIMIT)
         self._paused, self._going_on = False, None
         self._input.resume()
 
-    def _read(self, line: bytes | None) -> SessionMessage | None:
+    def _read(self, line: bytes | None) -> None:
+        """Parse a line: its messages to `_parsed`, an error to the client."""
         try:
+            if self._batches and line is not None and line.lstrip().startswith(b"["):
+                self._read_batch(line)
+                return
             message = parse(line)
         except Malformed as error:
-            told = ErrorData(code=error.code, message=str(error))
-            self.output.put(encode(JSONRPCError(jsonrpc="2.0", id=error.request_id, error=told)))
-            return None
-        if type(message) is not JSONRPCRequest:
-            return None if message is None else SessionMessage(message)
-        self._in_flight += 1
-        if message.method != _LASTING:
-            return SessionMessage(message, self._settled)
-        self._lasting.add(message.id)
+            self.output.put(encode(_refusal(error)))
+            return
+        if type(message) is JSONRPCRequest:
+            if not self._greeted:
+                self._greet(message)
+            self._in_flight += 1
+            self._parsed.append(SessionMessage(message, self._settlement(message)))
+        elif message is not None:
+            self._parsed.append(SessionMessage(message))
+
+    def _settlement(self, request: JSONRPCRequest) -> ServerMessageMetadata:
+        """What the SDK calls for a request that gets no answer."""
+        if request.method != _LASTING:
+            return self._settled
+        self._lasting.add(request.id)
 
         async def unanswered() -> None:
-            self._request_settled(message.id)
+            self._request_settled(request.id)
 
-        return SessionMessage(message, ServerMessageMetadata(on_request_unanswered=unanswered))
+        return ServerMessageMetadata(on_request_unanswered=unanswered)
+
+    def _read_batch(self, line: bytes) -> None:
+        batch = _Batch(self.output)
+        for message in parse_batch(line):
+            if isinstance(message, Malformed):
+                batch.put(_refusal(message))
+            elif type(message) is not JSONRPCRequest:
+                self._parsed.append(SessionMessage(message))
+            elif message.id in self._batched:
+                batch.put(_refusal(Malformed(INVALID_REQUEST, "Invalid Request: this id is in use", message.id)))
+            else:
+                batch.missing += 1
+                self._in_flight += 1
+                self._batched[message.id] = batch
+                settled = ServerMessageMetadata(on_request_unanswered=partial(self._batched_unanswered, message.id))
+                self._parsed.append(SessionMessage(message, settled))
+        batch.flush_if_whole()
+
+    def _greet(self, request: JSONRPCRequest) -> None:
+        """Note the handshake. For a request without one the SDK is told that there was one, as the npm server does."""
+        if request.method == "initialize":
+            self._greeted, self._initializing = True, request.id
+            return
+        if request.method in _BEFORE_GREETING:
+            return
+        self._greeted = True
+        meta = (request.params or {}).get("_meta")
+        if not (isinstance(meta, dict) and PROTOCOL_VERSION_META_KEY in meta):  # the 2026 revision has no handshake
+            self._parsed.append(SessionMessage(JSONRPCNotification(jsonrpc="2.0", method="notifications/initialized")))
 
     def send(self, message: JSONRPCMessage) -> None:
-        self.output.put(encode(message))
+        if not (type(message) in (JSONRPCResponse, JSONRPCError) and self._batched and self._send_batched(message)):
+            self.output.put(encode(message))
+        if self._initializing is not None and type(message) is JSONRPCResponse and message.id == self._initializing:
+            self._initializing = None
+            self._batches = message.result.get("protocolVersion") == _WITH_BATCHES
         if isinstance(message, (JSONRPCResponse, JSONRPCError)):
             self._request_settled(message.id)
+
+    def _send_batched(self, message: JSONRPCMessage) -> bool:
+        """Keep an answer for its batch. False if it is to no request of one."""
+        assert isinstance(message, (JSONRPCResponse, JSONRPCError))
+        batch = None if message.id is None else self._batched.pop(message.id, None)
+        if batch is None:
+            return False
+        batch.put(message)
+        batch.missing -= 1
+        batch.flush_if_whole()
+        return True
+
+    async def _batched_unanswered(self, request_id: str | int) -> None:
+        batch = self._batched.pop(request_id, None)
+        if batch is not None:
+            batch.missing -= 1
+            batch.flush_if_whole()
+        self._request_settled()
 
     def _is_crowded(self) -> bool:
         return self._in_flight - len(self._lasting) >= _MOST_IN_FLIGHT
@@ -158,6 +253,10 @@ class Wire:
 
     async def _request_unanswered(self) -> None:
         self._request_settled()
+
+
+def _refusal(error: Malformed) -> JSONRPCError:
+    return JSONRPCError(jsonrpc="2.0", id=error.request_id, error=ErrorData(code=error.code, message=str(error)))
 
 
 class _Stream:

@@ -1,7 +1,9 @@
-"""The limits of one process over HTTP, at four sizes of the graph: `python -m tests.server.http.measure [SECONDS]`.
+"""Where one process ends: `python -m tests.server.http.measure [SECONDS [SIZE …]]` measures it over HTTP.
 
-Clients and server share this machine, and every call has a connection of its own, so that the figures are what is had
-at least. MEMORY_SERVER_PYZ names an archive to measure in place of the source.
+Clients keep their connections, as real ones do, and never rest; a third of their calls each opens two entities,
+searches, and creates an entity. Clients and server share this machine, so the figures are what is had at least. Last,
+for each size, small calls are made beside one `read_graph` after another: how long the longest of them waits.
+MEMORY_SERVER_PYZ names an archive to measure in place of the source.
 """
 
 from __future__ import annotations
@@ -12,19 +14,27 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Final
 
+from tests.server.http.keeping import Kept, Step, opened, rate
 from tests.server.http.raw import Client
 from tests.server.http.serving import SOURCE, Serving, serving
 
-SIZES: Final = (10, 1_000, 10_000, 100_000)
-CLIENTS: Final = (1, 32, 200)
-SUBSCRIBERS: Final = 50
-_SECONDS: Final = 3.0  # for each figure
+SIZES: Final = (1_000, 10_000, 100_000)
+CLIENTS: Final = (1, 50, 200, 500)
+SUBSCRIBERS: Final = 20
+_SECONDS: Final = 5.0  # for each figure
+_GRAPHS: Final = 5
 
-Step = Callable[[Client, int], Awaitable[Any]]
+STEPS: Final[dict[str, Step]] = {
+    "read": lambda which, number: ("open_nodes", {"names": ["Entity 1", "Entity 2"]}),
+    "search": lambda which, number: ("search_nodes", {"query": "needle"}),
+    "write": lambda which, number: (
+        "create_entities",
+        {"entities": [{"name": f"New {which} {number}", "entityType": "thing", "observations": ["Fact"]}]},
+    ),
+}
 
 
 def graph(size: int) -> str:
@@ -39,71 +49,69 @@ def graph(size: int) -> str:
     return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
 
 
-async def write(client: Client, number: int) -> Any:
-    name = f"New {id(client)} {number}"
-    entity = {"name": name, "entityType": "thing", "observations": ["Fact"]}
-    return await client.call("create_entities", {"entities": [entity]})
-
-
-async def read(client: Client, number: int) -> Any:
-    return await client.call("open_nodes", {"names": ["Entity 1", "Entity 2"]})
-
-
-async def search(client: Client, number: int) -> Any:
-    return await client.call("search_nodes", {"query": "needle"})
-
-
-async def rate(clients: list[Client], step: Step, seconds: float) -> str:
-    """Steps a second of all clients, and the time of the one that took longest but for one in a hundred."""
-    end = time.monotonic() + seconds
-    times: list[float] = []
-
-    async def live(client: Client) -> None:
-        number = 0
-        while (began := time.monotonic()) < end:
-            await step(client, number)
-            times.append(time.monotonic() - began)
-            number += 1
-
-    began = time.monotonic()
-    await asyncio.gather(*map(live, clients))
-    times.sort()
-    return f"{len(times) / (time.monotonic() - began):7.0f}/s ({times[int(len(times) * 0.99) - 1] * 1000:5.0f} ms)"
-
-
 async def measure(server: Serving, size: int, seconds: float) -> None:
-    clients = [await Client(server.port).__aenter__() for _ in range(max(CLIENTS))]
-    began = time.monotonic()
-    await clients[0].call("read_graph", {})
-    first = time.monotonic() - began
-    began = time.monotonic()
-    await clients[0].call("read_graph", {})
-    again = time.monotonic() - began
-    print(f"{size:,} entities: whole graph {first:.2f} s the first time, then {again:.2f} s", flush=True)
+    clients = await opened(server.port, max(CLIENTS))
+    await clients[0].call(*STEPS["search"](0, 0))  # the first one loads
+    idle = resident(server)
+    print(f"{size:,} entities; {idle} MiB", flush=True)
     for count in CLIENTS:
-        found = [f"{what.__name__} {await rate(clients[:count], what, seconds)}" for what in (read, search, write)]
-        print(f"  {count:>3} clients: {', '.join(found)}", flush=True)
+        found = await rate(clients[:count], STEPS, seconds)
+        total = sum(one.calls_per_second for one in found.values())
+        times = ", ".join(f"{name} {one.p50 * 1000:.1f} / {one.p99 * 1000:.0f}" for name, one in found.items())
+        print(f"  {count:>3} clients: {total:6.0f} calls/s; p50 / p99 in ms: {times}", flush=True)
     hearing = [await Client(server.port).__aenter__() for _ in range(SUBSCRIBERS)]
     for client in hearing:
         await client.subscribe()
-    writes = await rate(clients[:32], write, seconds)
-    print(f"   32 clients beside {SUBSCRIBERS} subscribers: write {writes}; {_memory(server)}", flush=True)
+    found = await rate(clients[:50], STEPS, seconds)
+    total = sum(one.calls_per_second for one in found.values())
+    print(f"   50 clients beside {SUBSCRIBERS} subscribers: {total:.0f} calls/s", flush=True)
     for client in hearing:
         client.vanish()
+    await _stall(server, clients)
+    assert sum(client.errors for client in clients) == 0, "some calls failed"
+    for kept in clients:
+        kept.close()
 
 
-def _memory(server: Serving) -> str:
+async def _stall(server: Serving, clients: list[Kept]) -> None:
+    """The longest wait of a small call while others fetch the whole graph."""
+    waits: list[float] = []
+    done = asyncio.Event()
+
+    async def small(client: Kept) -> None:
+        while not done.is_set():
+            began = time.monotonic()
+            await client.call(*STEPS["read"](0, 0))
+            waits.append(time.monotonic() - began)
+            await asyncio.sleep(0.002)
+
+    beside = asyncio.ensure_future(small(clients[1]))
+    took = []
+    for _ in range(_GRAPHS):
+        began = time.monotonic()
+        await clients[0].call("read_graph", {})
+        took.append(time.monotonic() - began)
+    done.set()
+    await beside
+    middle, worst = sorted(took)[_GRAPHS // 2], max(waits) * 1000
+    print(f"  read_graph {middle:.2f} s; beside it small calls wait {worst:.0f} ms at most", end="")
+    print(f"; {resident(server)} MiB", flush=True)
+
+
+def resident(server: Serving) -> int:
+    """MiB of working memory; 0 where that cannot be told."""
     try:
         status = Path(f"/proc/{server.process.pid}/status").read_text()
     except OSError:
-        return "memory unknown"
-    return f"{int(status.partition('VmRSS:')[2].split()[0]) // 1024} MiB"
+        return 0
+    return int(status.partition("VmRSS:")[2].split()[0]) // 1024
 
 
 def main() -> int:
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else _SECONDS
+    sizes = [int(size) for size in sys.argv[2:]] or SIZES
     archive = os.environ.get("MEMORY_SERVER_PYZ")
-    for size in SIZES:
+    for size in sizes:
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "memory.jsonl").write_text(graph(size))
             with serving(Path(folder), program=(sys.executable, archive) if archive else SOURCE) as server:

@@ -136,9 +136,15 @@ class Stream:
 
 
 async def opened(
-    port: int, method: str, headers: Mapping[str, str], body: bytes = b"", *, receive_buffer: int | None = None
+    port: int,
+    method: str,
+    headers: Mapping[str, str],
+    body: bytes = b"",
+    *,
+    receive_buffer: int | None = None,
+    path: str = "/mcp",
 ) -> Stream:
-    """Send a request to /mcp on a connection of its own, and receive the head of the answer."""
+    """Send a request to the path on a connection of its own, and receive the head of the answer."""
     connection = socket.socket()
     if receive_buffer is not None:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
@@ -146,7 +152,7 @@ async def opened(
     async with asyncio_timeout():
         await asyncio.get_running_loop().sock_connect(connection, ("127.0.0.1", port))
         reader, writer = await asyncio.open_connection(sock=connection)
-    lines = [f"{method} /mcp HTTP/1.1", "Host: localhost", *(f"{name}: {value}" for name, value in headers.items())]
+    lines = [f"{method} {path} HTTP/1.1", "Host: localhost", *(f"{name}: {value}" for name, value in headers.items())]
     lines += [f"Content-Length: {len(body)}"] if body else []
     writer.write("\r\n".join([*lines, "", ""]).encode() + body)
     stream = Stream(reader, writer)
@@ -157,10 +163,11 @@ async def opened(
 class Client:
     """One client of one era. Its calls go over connections of their own; `updates` counts what its stream brought."""
 
-    def __init__(self, port: int, era: Era = "2026", token: str | None = None) -> None:
-        self._port = port
+    def __init__(self, port: int, era: Era = "2026", token: str | None = None, path: str = "/mcp") -> None:
+        self.port = port
+        self.path = path
         self.era: Era = era
-        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self.headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._number = 0
         self._listening: asyncio.Task[None] | None = None
         self._stream: Stream | None = None
@@ -203,7 +210,7 @@ class Client:
         """2025: open the stream of the session; until the server has noticed the end of the last one it refuses."""
         async with asyncio_timeout():
             while True:
-                stream = await opened(self._port, "GET", {**self._headers, "Accept": "text/event-stream"})
+                stream = await opened(self.port, "GET", {**self.headers, "Accept": "text/event-stream"}, path=self.path)
                 if stream.status != 409:
                     break
                 stream.close()
@@ -232,8 +239,8 @@ class Client:
 
     async def close(self) -> None:
         """Leave as a good client does."""
-        if self.era == "2025" and "Mcp-Session-Id" in self._headers:
-            stream = await opened(self._port, "DELETE", self._headers)
+        if self.era == "2025" and "Mcp-Session-Id" in self.headers:
+            stream = await opened(self.port, "DELETE", self.headers, path=self.path)
             stream.close()
         self.vanish()
 
@@ -253,10 +260,10 @@ class Client:
             }
             stream = await self._send("initialize", hello)
             assert stream.status == 200, (stream.status, await stream.body())
-            self._headers["Mcp-Session-Id"] = stream.headers["mcp-session-id"]
+            self.headers["Mcp-Session-Id"] = stream.headers["mcp-session-id"]
             await stream.body()
             stream.close()
-            self._headers["MCP-Protocol-Version"] = VERSIONS["2025"]
+            self.headers["MCP-Protocol-Version"] = VERSIONS["2025"]
             stream = await self._send("notifications/initialized", None)
             stream.close()
         return self
@@ -276,8 +283,8 @@ class Client:
             whole["params"] = dict(params or {})
         if method.startswith("notifications/"):
             del whole["id"]
-        headers = {**headers_of(self.era, whole), **self._headers}
-        return await opened(self._port, "POST", headers, json.dumps(whole).encode())
+        headers = {**headers_of(self.era, whole), **self.headers}
+        return await opened(self.port, "POST", headers, json.dumps(whole).encode(), path=self.path)
 
     async def _listen(self, stream: Stream) -> None:
         while (event := await stream.event()) is not None:

@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 PATIENCE: Final = 30.0  # seconds; a busy machine starts a server in two
@@ -39,11 +39,15 @@ class Serving:
     def stderr(self) -> str:
         return b"".join(self._said).decode()
 
+    @property
+    def said(self) -> list[str]:
+        """The lines on stderr, without the one about other users, which depends on the machine."""
+        return [line for line in self.stderr.splitlines() if "every user of this machine" not in line]
+
     def wait_until_up(self) -> None:
         self.wait_until_said("serving at ")
-        found = re.search(r"serving at http://\S+:(\d+)/mcp", self.stderr)
-        assert found is not None, self.stderr
-        self.port = int(found[1])
+        found = re.search(r"serving at http://\S+:(\d+)/", self.stderr)
+        self.port = int(found[1]) if found is not None else 0  # a Unix socket has none
 
     def wait_until_said(self, text: str) -> None:
         """Wait until a whole line with the text is on stderr."""
@@ -70,17 +74,23 @@ class Serving:
 
 @contextlib.contextmanager
 def serving(
-    folder: Path, *options: str, env: Mapping[str, str] | None = None, program: Sequence[str | Path] = SOURCE
+    folder: Path,
+    *options: str,
+    env: Mapping[str, str] | None = None,
+    program: Sequence[str | Path] = SOURCE,
+    at: str = "0",
+    **more: Any,
 ) -> Iterator[Serving]:
-    """`serve --http 0` with these options, on `memory.jsonl` in the folder."""
+    """`serve --http 0` (or `at`) with these options, on `memory.jsonl` in the folder. `more` is for Popen."""
     memory = folder / "memory.jsonl"
     with subprocess.Popen(
-        [*map(str, program), "serve", "--http", "0", *options],
+        [*map(str, program), "serve", "--http", at, *options],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         env=environment(memory, env),
         cwd=ROOT,
+        **more,
     ) as process:
         server = Serving(process, memory)
         try:
@@ -95,4 +105,5 @@ def environment(memory: Path, more: Mapping[str, str] | None = None) -> dict[str
     kept = {name: value for name, value in os.environ.items() if not name.startswith("MEMORY_")}
     if "MEMORY_SERVER_CACHE" in os.environ:
         kept["MEMORY_SERVER_CACHE"] = os.environ["MEMORY_SERVER_CACHE"]
-    return kept | {"MEMORY_FILE_PATH": str(memory), "PYTHONPATH": str(ROOT)} | dict(more or {})
+    data = {"XDG_DATA_HOME": str(memory.parent / "data"), "LOCALAPPDATA": str(memory.parent / "data")}
+    return kept | data | {"MEMORY_FILE_PATH": str(memory), "PYTHONPATH": str(ROOT)} | dict(more or {})

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memory_app.errors import UsageError
-from memory_app.server.http import access
+from memory_app.server.http import access, tokens
 from memory_app.server.http.access import Address, parse_address
 from tests.commands.running import run
 
@@ -42,14 +42,21 @@ def test_what_is_no_address_is_refused(text: str) -> None:
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "localhost", "::1"])
 def test_loopback_needs_no_token(host: str) -> None:
     address = f"[{host}]:1" if ":" in host else f"{host}:1"
-    assert access.access(address, None, (), False, {}).token is None
+    assert access.access(address, None, (), False, {}).tokens is None
+
+
+@pytest.mark.parametrize("address", ["8765", "unix:/tmp/socket"])
+def test_a_token_can_be_asked_for_everywhere(address: str) -> None:
+    with pytest.raises(UsageError, match="--require-token"):
+        access.access(address, None, (), False, {}, needs_token=True)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "[::]", "192.168.1.2", "memory.example", "localhost.example", "1"])
 def test_any_other_address_is_refused_without_a_token(host: str) -> None:
     with pytest.raises(UsageError, match="a token is needed"):
         access.access(f"{host}:1", None, (), False, {})
-    assert access.access(f"{host}:1", None, (), False, {"MEMORY_HTTP_TOKEN": TOKEN}).token == TOKEN
+    held = access.access(f"{host}:1", None, (), False, {"MEMORY_HTTP_TOKEN": TOKEN}).tokens
+    assert held is not None and held.match(f"Bearer {TOKEN}") is not None
 
 
 @pytest.mark.parametrize("token", ["short", "two words of some length", 'quoted"0123456789', "0123456789abcd\u00e9f"])
@@ -59,24 +66,30 @@ def test_a_token_that_can_be_guessed_or_not_be_sent_is_refused(token: str) -> No
     assert token not in str(found.value)
 
 
-@pytest.mark.parametrize("name", ["", "https://memory.example", "memory.example/mcp", "a/b"])
+@pytest.mark.parametrize(
+    "name", ["", "https://memory.example", "memory.example/mcp", "a/b", "*", "*.example.org", "example.org.", "a b"]
+)
 def test_what_is_no_name_of_a_host_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match="--allow-host"):
         access.access("1", None, (name,), False, {})
 
 
 def test_a_name_may_come_with_a_port_and_in_any_case() -> None:
-    assert access.access("1", None, ("Memory.Example:443", "[FE80::1]"), False, {}).hosts == (
+    given = ("Memory.Example:443", "[FE80::1]", "2001:db8::1", "b\u00fccher.example")
+    assert access.access("1", None, given, False, {}).hosts == (
         "memory.example",
         "fe80::1",
+        "2001:db8::1",
+        "xn--bcher-kva.example",
     )
 
 
 def test_a_token_file_is_private_and_made_once(tmp_path: Path) -> None:
     path = tmp_path / "token"
-    token = access.new_token()
+    token = tokens.new_token()
     access.keep_token(str(path), token)
-    assert access.access("1", str(path), (), False, {"MEMORY_HTTP_TOKEN": "another" * 3}).token == token
+    held = access.access("1", str(path), (), False, {"MEMORY_HTTP_TOKEN": "another" * 3}).tokens
+    assert held is not None and held.match(f"Bearer {token}") is not None
     if sys.platform != "win32":
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     with pytest.raises(UsageError, match="exists already"):
@@ -115,9 +128,15 @@ def test_new_tokens_are_printed_once_and_differ(tmp_path: Path) -> None:
         pytest.param(("--http", "0.0.0.0:0"), "a token is needed", id="open-to-all"),
         pytest.param(("--http", "203.0.113.1:0"), "a token is needed", id="an-address"),
         pytest.param(("--http", "nonsense"), "give a port", id="no-port"),
+        pytest.param(("--http", "0", "--require-token"), "--require-token", id="token-required"),
+        pytest.param(("--http", "0", "--memory", "a=x", "--memory", "b=x"), "one file", id="one-file-twice"),
+        pytest.param(("--http", "0", "--memory", "health=x"), "give a new name", id="reserved-name"),
+        pytest.param(("--http", "0", "--path", "office/"), "give a path", id="no-path"),
+        pytest.param(("--http", "0", "--max-body", "0"), "give MiB", id="no-size"),
+        pytest.param(("--http", "0", "--allow-origin", "localhost"), "give an origin", id="no-origin"),
         pytest.param(("--http", "0", "--token-file", "missing"), "cannot be read", id="no-file"),
-        pytest.param(("--token-file", "x"), "belong to --http", id="without-http"),
-        pytest.param(("--allow-host", "x"), "belong to --http", id="name-without-http"),
+        pytest.param(("--token-file", "x"), "belongs to --http", id="without-http"),
+        pytest.param(("--allow-host", "x"), "belongs to --http", id="name-without-http"),
     ],
 )
 def test_what_would_not_be_safe_ends_with_one_line(tmp_path: Path, arguments: tuple[str, ...], text: str) -> None:

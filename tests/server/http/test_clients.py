@@ -16,7 +16,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import ResourceUpdated
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 
-from memory_app.tools.schemas import TOOLS
+from memory_app.tools.table import LISTED as TOOLS
 from tests.server.http.raw import PATIENCE, URI
 from tests.server.http.serving import TOKEN, Serving, serving
 

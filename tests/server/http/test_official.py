@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_app.tools.schemas import TOOLS
+from memory_app.tools.table import LISTED as TOOLS
 from tests.server.http.conformance import SUITES, outcomes
 from tests.server.http.packages import installed, node
 from tests.server.http.serving import TOKEN, serving

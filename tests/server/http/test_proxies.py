@@ -27,7 +27,7 @@ from tests.server.http.serving import ROOT, TOKEN, serving
 pytestmark = pytest.mark.slow
 
 NAME: Final = "memory.example.org"
-GUIDE: Final = (ROOT / "memory_app" / "guide" / "http.md").read_text()
+GUIDE: Final = (ROOT / "memory_app" / "guide" / "proxies.md").read_text()
 _CADDY: Final = "{\n admin off\n auto_https disable_redirects\n default_sni memory.example.org\n}\n"
 _NGINX: Final = (
     "daemon off; master_process off; pid {0}/pid; error_log stderr; events {{}} http {{ access_log off; "

@@ -60,7 +60,7 @@ def test_a_server_that_nobody_uses_ends_at_once(tmp_path: Path, number: int) -> 
     with serving(tmp_path) as server:
         server.process.send_signal(number)
         assert server.ended(A_FEW_SECONDS) == 0
-        assert len(server.stderr.splitlines()) == 2, server.stderr
+        assert len(server.said) == 2, server.stderr
 
 
 @pytest.mark.parametrize("era", ["2025", "2026"])
@@ -72,6 +72,7 @@ def test_open_streams_end_and_the_server_soon_after(tmp_path: Path, era: Era) ->
         os.kill(pid, signal.SIGTERM)
         for client in clients:
             await client.stream_ended()
+            client.vanish()
 
     with serving(tmp_path) as server:
         asyncio.run(work(server.port, server.process.pid))

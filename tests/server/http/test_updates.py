@@ -64,11 +64,14 @@ def test_a_deleted_session_is_gone_with_its_stream_and_its_subscription(plain: S
         client = Client(plain.port, "2025")
         await client.__aenter__()
         await client.subscribe()
-        session = client._headers["Mcp-Session-Id"]
-        await (await opened(plain.port, "DELETE", client._headers)).body()
+        session = client.headers["Mcp-Session-Id"]
+        deleted = await opened(plain.port, "DELETE", client.headers)
         await client.stream_ended()
+        client.vanish()
         gone = await opened(plain.port, "GET", {"Mcp-Session-Id": session, "Accept": "text/event-stream"})
         assert gone.status == 404
+        for answer in (deleted, gone):
+            answer.close()
         async with Client(plain.port) as writing:  # nobody is waited for
             await asyncio.wait_for(writing.call("create_entities", entity("After")), PATIENCE)
 

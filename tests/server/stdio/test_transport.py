@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from mcp_types import ErrorData, JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
+from memory_app.server.messages import Lines, Malformed, encode, finished, parse
 from memory_app.server.stdio import pipes
-from memory_app.server.stdio.messages import Lines, Malformed, encode, finished, parse
 from memory_app.text import without_lone_surrogates
 
 STREAM = b'\n{"a":1}\r\n\nlong line here\ntail'
@@ -93,7 +93,7 @@ MALFORMED: list[tuple[str, bytes | None, int, object]] = [
     ("another version", b'{"jsonrpc":"1.0","id":"a","method":"m"}', -32600, "a"),
     ("no method", b'{"jsonrpc":"2.0","id":1}', -32600, 1),
     ("method is no string", b'{"jsonrpc":"2.0","id":1,"method":7}', -32600, 1),
-    ("params is an array", b'{"jsonrpc":"2.0","id":1,"method":"m","params":[]}', -32600, 1),
+    ("params is an array", b'{"jsonrpc":"2.0","id":1,"method":"m","params":[1]}', -32600, 1),
     ("params of a notification is a string", b'{"jsonrpc":"2.0","method":"m","params":"x"}', -32600, None),
     *(
         (f"id is {bad.decode()}", b'{"jsonrpc":"2.0","id":' + bad + b',"method":"m"}', -32600, None)

@@ -96,15 +96,36 @@ def parse(line: bytes | None) -> JSONRPCMessage | None:
 
     Raises `Malformed`.
     """
+    if line is not None and not line.strip():
+        return None
+    return _message(_value(line))
+
+
+def parse_batch(line: bytes) -> list[JSONRPCMessage | Malformed]:
+    """The messages of a line that is a batch, as the revision 2025-03-26 has them, in order. Raises `Malformed`."""
+    value = _value(line)
+    if not isinstance(value, list) or not value:
+        raise Malformed(INVALID_REQUEST, "Invalid Request: a batch is an array of messages")
+    found: list[JSONRPCMessage | Malformed] = []
+    for one in value:
+        try:
+            message = _message(one)
+            if type(message) is JSONRPCRequest and message.method == "initialize":
+                raise Malformed(INVALID_REQUEST, "Invalid Request: initialize is no part of a batch", message.id)
+        except Malformed as error:
+            found.append(error)
+        else:
+            found += [] if message is None else [message]
+    return found
+
+
+def _value(line: bytes | None) -> object:
     if line is None:
         raise Malformed(INVALID_REQUEST, f"Invalid Request: a line may be {LINE_LIMIT >> 20} MiB long at most")
-    if not line.strip():
-        return None
     try:
-        value = from_json(line, allow_inf_nan=False)
+        return from_json(line, allow_inf_nan=False)
     except ValueError:
-        value = _parse_oddities(line)
-    return _message(value)
+        return _parse_oddities(line)
 
 
 def _parse_oddities(line: bytes) -> object:
@@ -144,6 +165,8 @@ def _message(value: object) -> JSONRPCMessage | None:
             return None  # a response that answers nothing we asked: there is nobody to tell
     if type(method) is not str:
         raise Malformed(INVALID_REQUEST, 'Invalid Request: "method" must be a string', known)
+    if params == []:
+        params = None  # as languages write an empty object that have one word for both
     if params is not None and type(params) is not dict:
         raise Malformed(INVALID_REQUEST, 'Invalid Request: "params" must be an object', known)
     if "id" not in value:

@@ -18,12 +18,17 @@ class Room {
 
   /** Reserve a place for a text; false if something is there already. */
   take(x, y, width, height) {
+    if (!this.isFree(x, y, width, height)) return false;
+    this.reserve(x, y, width, height);
+    return true;
+  }
+
+  isFree(x, y, width, height) {
     for (const cell of cellsUnder(x, y, width, height)) {
       for (const other of this._taken.get(cell) ?? []) {
         if (x < other[2] && other[0] < x + width && y < other[3] && other[1] < y + height) return false;
       }
     }
-    this.reserve(x, y, width, height);
     return true;
   }
 

@@ -6,34 +6,49 @@ a test compares the two. Protocol checks stay the SDK's own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel import Server
 from mcp_types import SERVER_INFO_META_KEY, methods
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic_core import to_json
 
-from memory_app.server.handlers import RESOURCE_TYPE, RESOURCE_URI, call_tool, read_resource
+from memory_app.server.handlers import RESOURCE_TYPE, RESOURCE_URI, Context, call_tool, read_resource
+from memory_app.server.messages import finished
 from memory_app.server.service import Service
-from memory_app.server.stdio.messages import finished
 from memory_app.text import without_lone_surrogates
 from memory_app.tools.plans import Answer
 
 MOST_UNREAD: Final = 64 << 20
 """Bytes that a client may leave unread: beyond this no answer is made before it took some of what it asked for."""
 
+_PIECE: Final = 1 << 20  # bytes, which are quoted in a millisecond
+
 
 class Finishing:
-    """A middleware for one connection, the innermost one."""
+    """A middleware, the innermost one: for one connection, or with `greeted` for requests that need no greeting.
 
-    def __init__(self, server: Server[Any], service: Service) -> None:
+    `offers` says which tools there are; `told` hears of each answer of a tool.
+    """
+
+    def __init__(
+        self,
+        server: Server[Any],
+        service: Service,
+        *,
+        greeted: bool = False,
+        offers: Callable[[str], bool] | None = None,
+        told: Callable[[Context, Answer], None] | None = None,
+    ) -> None:
         self._service = service
-        self._greeted = False  # requests before `initialize` are the SDK's to refuse
+        self._greeted = greeted  # requests before `initialize` are the SDK's to refuse
+        self._offers = offers
+        self._told = told
         self._stamp = b',"_meta":' + to_json({SERVER_INFO_META_KEY: server.server_info_stamp})
 
-    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         if ctx.request_id is None or not (self._greeted or modern):
             result = await call_next(ctx)
@@ -46,9 +61,13 @@ class Finishing:
             methods.validate_client_request(ctx.method, ctx.protocol_version, params)
         if ctx.method == "tools/call":
             name, arguments = params["name"], params.get("arguments")
-            return finished(
-                await call_tool(self._service, name, arguments, lambda a: tool_result(a, modern, self._stamp))
-            )
+
+            def shape(answer: Answer) -> Sequence[bytes]:
+                if self._told is not None:
+                    self._told(ctx, answer)
+                return tool_result(answer, modern, self._stamp)
+
+            return finished(await call_tool(self._service, name, arguments, shape, self._offers))
         uri = params["uri"]
         return finished(await read_resource(self._service, ctx, uri, lambda j: resource_result(j, modern, self._stamp)))
 
@@ -81,8 +100,13 @@ def resource_result(text: bytes, modern: bool, stamp: bytes) -> Sequence[bytes]:
 
 
 def _quoted(json_text: bytes) -> Sequence[bytes]:
-    """JSON without white space as a JSON string: it holds no control characters, so two replacements do."""
-    return [b'"', json_text.replace(b"\\", b"\\\\").replace(b'"', b'\\"'), b'"']
+    """JSON without white space as a JSON string: it holds no control characters, so two replacements do.
+
+    In pieces, since a replacement holds the interpreter: that of 20 MB would keep the event loop waiting for 50 ms.
+    """
+    pieces = range(0, len(json_text), _PIECE)
+    quoted = [json_text[at : at + _PIECE].replace(b"\\", b"\\\\").replace(b'"', b'\\"') for at in pieces]
+    return [b'"', *quoted, b'"']
 
 
 def _text(text: str) -> bytes:

@@ -1,0 +1,178 @@
+"""One memory as it is served over HTTP: its store, service and transport, what is told of it, and its end.
+
+Clients read "the memory file" in errors, since its path is nobody's business but the operator's; the operator reads the
+whole text on stderr, each once until the trouble is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Mapping
+from typing import Final
+
+from memory_app.errors import GraphError, StoreError
+from memory_app.server.encoded import Finishing
+from memory_app.server.handlers import RESOURCE_URI, Context, build_server
+from memory_app.server.http.access import Access
+from memory_app.server.http.asgi import Answer, Bodies, Refused
+from memory_app.server.http.audit import Audit
+from memory_app.server.http.guard import Request
+from memory_app.server.http.metrics import Metrics
+from memory_app.server.http.sessions import Sessions
+from memory_app.server.http.streams import Streams
+from memory_app.server.http.transport import Caller, SessionSubscriptions, Transport, caller
+from memory_app.server.service import Service
+from memory_app.server.stderr import Notices
+from memory_app.storage.store import Store
+from memory_app.tools.plans import Answer as ToolAnswer
+from memory_app.tools.table import TOOLS, reads
+
+_READY_SECONDS: Final = 1.0
+"""Seconds that an answer about readiness holds: it is given to whoever asks."""
+
+_LOAD_SECONDS: Final = 5.0
+"""Seconds in which a memory has to be readable in order to count as ready."""
+
+
+class Served:
+    """`name` is "" for the memory at /mcp itself."""
+
+    def __init__(
+        self,
+        name: str,
+        path: str,
+        report: Notices,
+        access: Access,
+        sessions: Sessions,
+        bodies: Bodies,
+        audit: Audit,
+        metrics: Metrics,
+    ) -> None:
+        self._name = name
+        self._path = path
+        self._report = report
+        self._audit = audit
+        self._metrics = metrics
+        self._told: set[str] = set()
+        self._ready: tuple[float, bool] = 0.0, False
+        self._store = Store(path, report)
+        self._service = Service(self._store, read_only=access.read_only, text_of=self._text_of)
+        self.streams = Streams(self._service.updates, RESOURCE_URI, access.streams)
+        subscriptions = SessionSubscriptions(self.streams)
+        servers = []
+        for offers in (self._service.offers, reads):
+            server = build_server(self._service, report, subscriptions, offers)
+            server.middleware.append(Finishing(server, self._service, greeted=True, offers=offers, told=_told))
+            # The SDK would list the tools for each call, to find arguments that are to be sent as headers.
+            server.get_tool_input_schema = lambda name: None
+            servers.append(server)
+        self._transport = Transport(name, servers[0], servers[1], sessions, self.streams, bodies)
+
+    async def serve(self, request: Request, answer: Answer) -> None:
+        """Answer the request, and tell the audit log and the metrics of it."""
+        began = time.monotonic()
+        one: Caller | None = None
+        try:
+            one = await self._transport.serve(request, answer)
+        except Refused as refused:
+            self._metrics.refuse(refused.status)
+            raise
+        finally:
+            if request.method == "POST" and one is not None:
+                self._tell(request, answer, one, time.monotonic() - began)
+
+    async def is_ready(self) -> bool:
+        """Whether the memory was loaded and, where that is offered, can be written."""
+        at, ready = self._ready
+        if time.monotonic() - at > _READY_SECONDS:
+            ready = await self._look()
+            self._ready = time.monotonic(), ready
+        return ready
+
+    def gauges(self) -> Mapping[str, float]:
+        """For the metrics."""
+        graph = self._store.peek()
+        found: dict[str, float] = {
+            "streams": len(self.streams),
+            "sessions_kept": self.streams.kept,
+            "subscribers": len(self._service.updates),
+            "unsent_bytes": self._transport.unsent,
+            "saves_total": self._store.saves,
+            "foreign_changes_total": self._store.foreign_changes,
+            "waits_for_lock": self._store.waits(),
+            "ready": self._ready[1],
+        }
+        if graph is not None:
+            found |= {"entities": len(graph.entities)}
+        return found
+
+    def stop(self) -> None:
+        """The end has come."""
+        self._service.stop()
+        self.streams.close()
+
+    async def close(self) -> bool:
+        """Finish a started save. False if a thread is stuck."""
+        return await self._service.close()
+
+    async def _look(self) -> bool:
+        try:
+            await asyncio.wait_for(asyncio.shield(self._service.graph()), _LOAD_SECONDS)
+            if self._service.offers("create_entities"):
+                self._store.expect_writable()
+        except (StoreError, GraphError) as error:
+            self._text_of(error)
+            return False
+        except (asyncio.TimeoutError, MemoryError):
+            return False
+        self._told.clear()
+        return True
+
+    def _text_of(self, error: GraphError | StoreError) -> str:
+        text = str(error)
+        shown = conceal(text, self._path)
+        if shown != text and text not in self._told:
+            self._told.add(text)
+            self._report(text)
+        return shown
+
+    def _tell(self, request: Request, answer: Answer, one: Caller, seconds: float) -> None:
+        outcome = "error" if one.failed or answer.status >= 400 else "ok"
+        known = one.tool if one.method == "tools/call" else one.method
+        what = known if known is not None and (known in TOOLS or known in _METHODS) else "other"
+        self._metrics.count(self._name, what, outcome, seconds, answer.sent)
+        self._audit.tell(
+            request=request.id,
+            token=request.holder,
+            memory=self._name,
+            method="tools/call" if one.method == "tools/call" else what,
+            tool=one.tool,
+            arguments=one.arguments,
+            status=answer.status,
+            failed=outcome == "error",
+            milliseconds=seconds * 1000,
+        )
+
+
+_METHODS: Final = frozenset({
+    "initialize", "ping", "server/discover", "tools/list", "resources/list", "resources/read", "resources/subscribe",
+    "resources/templates/list", "resources/unsubscribe", "subscriptions/listen", "prompts/list", "prompts/get",
+    "completion/complete",
+})  # fmt: skip
+
+
+def conceal(text: str, path: str) -> str:
+    """The text without the path of the memory file, of its lock and of its folder."""
+    for written in sorted({path, os.path.abspath(path), os.path.realpath(path)}, key=len, reverse=True):
+        text = text.replace(f"{written}.lock.break", "the guard of the lock").replace(f"{written}.lock", "the lock")
+        text = text.replace(written, "the memory file")
+        folder = os.path.dirname(written)
+        if len(folder) > 1:
+            text = text.replace(folder, "its folder")
+    return text[:1].upper() + text[1:]
+
+
+def _told(ctx: Context, answer: ToolAnswer) -> None:
+    caller(ctx).failed = answer.is_error

@@ -1,0 +1,87 @@
+"""JSON as models write it by hand: in a code fence, with a trailing comma, with Python's quotes, True and None.
+
+Rules:
+- What is JSON is read as JSON. What is not is read only if every token has one meaning: quotes of either kind around a
+  string without an escape that the two languages read differently, commas before a closing bracket, bare keys.
+- A string comes out as it was written, to the character; nothing is guessed within one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Final
+
+_LONGEST_BY_HAND: Final = 1 << 20
+"""Characters of a text that is not JSON: longer ones were made by a program, which writes JSON or something else."""
+
+_FENCE: Final = re.compile(r"\s*```[A-Za-z0-9]*[ \t]*\r?\n?(.*?)\s*```\s*", re.DOTALL)
+_TOKEN: Final = re.compile(
+    r"""\s+|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[\[\]{}:,]|-?[0-9][0-9.eE+-]*|[A-Za-z_][A-Za-z_0-9]*""", re.DOTALL
+)
+_CONSTANTS: Final = {"True": "true", "False": "false", "None": "null", "true": "true", "false": "false", "null": "null"}
+_ESCAPE: Final = re.compile(r"""\\(?:(['"\\nrtbf/])|u([0-9a-fA-F]{4})|(.))""", re.DOTALL)
+_ESCAPED: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
+
+
+def looks_like_json(text: str) -> bool:
+    """Whether a text begins as an array, an object or a code fence does."""
+    return text.lstrip(" \t\r\n\ufeff")[:1] in ("[", "{", "`")
+
+
+def read(text: str) -> object:
+    """The array or object that the text holds. ValueError if it is none, or if it could mean two things."""
+    fence = _FENCE.fullmatch(text)
+    inner = (fence[1] if fence else text).strip(" \t\r\n\ufeff")
+    if inner[:1] not in ("[", "{"):
+        raise ValueError("neither an array nor an object")
+    try:
+        return json.loads(inner, strict=False)  # a line end within a string is a line end
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    except ValueError:
+        if len(inner) > _LONGEST_BY_HAND:
+            raise
+    try:
+        return json.loads("".join(_as_json(_tokens(inner))), strict=False)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _tokens(text: str) -> list[str]:
+    """The tokens without white space."""
+    found: list[str] = []
+    position = 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            raise ValueError(f"nothing that JSON or Python has at character {position}")
+        position = match.end()
+        if not match[0].isspace():
+            found.append(match[0])
+    return found
+
+
+def _as_json(tokens: list[str]) -> list[str]:
+    made: list[str] = []
+    for token, following in zip(tokens, [*tokens[1:], ""], strict=True):
+        if token == "," and following in ("]", "}"):
+            if made[-1] in ("[", "{", ","):
+                raise ValueError("a comma that ends nothing")
+        elif token[0] in "\"'":
+            made.append(json.dumps(_string(token)))
+        elif following == ":" and (token[0].isalpha() or token[0] == "_"):
+            made.append(json.dumps(token))
+        else:
+            made.append(_CONSTANTS.get(token, token))
+    return made
+
+
+def _string(token: str) -> str:
+    return _ESCAPE.sub(_unescaped, token[1:-1])
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    if match[3] is not None:
+        raise ValueError("an escape that JSON does not have")
+    return chr(int(match[2], 16)) if match[2] is not None else _ESCAPED.get(match[1], match[1])
