@@ -475,7 +475,7 @@ def test_a_container_is_given_the_chosen_memory(home: Path) -> None:
     held = config("cursor", "--docker", "--profile", "work", "--json", home=home).json()["entry"]
     assert "MEMORY_PROFILE=work" in held["args"]
     held = config("cursor", "--docker", "--file", home / "a b" / "m.jsonl", "--json", home=home).json()["entry"]
-    assert held["args"][2:6] == ["-v", f"{home}/a b:/data", "-e", "MEMORY_FILE_PATH=/data/m.jsonl"]
+    assert held["args"][4:8] == ["-v", f"{home}/a b:/data", "-e", "MEMORY_FILE_PATH=/data/m.jsonl"]
     assert "env" not in held
 
 
