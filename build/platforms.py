@@ -64,10 +64,10 @@ PLATFORMS: Final = (
     Platform("linux-aarch64", "Linux arm64, glibc 2.17+", _for("aarch64", *_MANYLINUX), "linux", "aarch64"),
     Platform("linux-i686", "Linux x86, 32-bit, glibc 2.17+", _for("i686", *_OLD_MANYLINUX), "linux", "i686"),
     Platform("linux-armv7l", "Linux ARMv7, 32-bit, glibc 2.17+", _for("armv7l", *_MANYLINUX), "linux", "armv7l"),
-    Platform("linux-ppc64le", "Linux ppc64le, glibc 2.17+", _for("ppc64le", *_MANYLINUX), "linux", "ppc64le"),
-    Platform("linux-s390x", "Linux s390x, glibc 2.17+", _for("s390x", *_MANYLINUX), "linux", "s390x"),
+    # Free-threaded builds are rare there, and on musl; with them the archive would have more than 60 MB.
+    Platform("linux-ppc64le", "Linux ppc64le, glibc 2.17+", _for("ppc64le", *_MANYLINUX), "linux", "ppc64le", PYTHONS),
+    Platform("linux-s390x", "Linux s390x, glibc 2.17+", _for("s390x", *_MANYLINUX), "linux", "s390x", PYTHONS),
     Platform("linux-riscv64", "Linux riscv64, glibc 2.31+", ("manylinux_2_31_riscv64",), "linux", "riscv64"),
-    # Free-threaded builds for musl are rare, and would take the archive over 60 MB.
     Platform("musl-x86_64", "Linux x86-64, musl 1.2+", _for("x86_64", *_MUSL), "linux", "x86_64", PYTHONS),
     Platform("musl-aarch64", "Linux arm64, musl 1.2+", _for("aarch64", *_MUSL), "linux", "aarch64", PYTHONS),
     Platform("macos-arm64", "macOS 11+, Apple silicon", _MAC_ARM, "darwin", "arm64"),

@@ -370,11 +370,12 @@ def entry_of(path: Path, name: str = "memory", top: str = "mcpServers") -> Any:
                 "args": [
                     "run",
                     "-i",
+                    "--rm",
+                    "--pull=never",
                     "-v",
                     "/home/ann:/data",
                     "-e",
                     "MEMORY_FILE_PATH=/data/memory.jsonl",
-                    "--rm",
                     "mcp/memory",
                 ],
             },

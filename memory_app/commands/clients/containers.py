@@ -13,7 +13,7 @@ from memory_app.text import shown
 
 IMAGE: Final = "mcp/memory"
 _RUN: Final = ("run", "-i", "--rm", "--pull=never")
-"""Never pulled: the image's name in a public registry is not ours."""
+"""Only the image that was built here: the name belongs to nobody, so a registry might give a stranger's."""
 
 _VOLUME: Final = "claude-memory"
 _FOLDER: Final = "/data"
