@@ -186,7 +186,7 @@ def with_other_keys(line: L, other: Line, own: Collection[str], differing: str) 
     What the record has under the same key stays; a value that differs from it is kept in an object under the key
     `differing`, in a list under its own key.
     """
-    text, taken = line.raw.decode(), other.raw.decode()
+    text, taken = (_editable(one) if isinstance(one, EntityLine) else one.raw.decode() for one in (line, other))
     have = {key: text[start:end] for key, _, start, end in _members(text)}
     added: list[str] = []
     apart: dict[str, list[Any]] = {}
@@ -210,7 +210,7 @@ def with_other_keys(line: L, other: Line, own: Collection[str], differing: str) 
     if added:
         end = text.rindex("}")
         text = f"{text[:end].rstrip()},{','.join(added)}{text[end:]}"
-    if text.encode() == line.raw:
+    if not added and not apart:
         return line
     return _edited(line, text) if isinstance(line, EntityLine) else _edited_relation(line, text)
 

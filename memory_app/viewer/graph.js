@@ -17,6 +17,7 @@ const HIT_MARGIN = 5;
 const LARGEST_SCALE = 3.2; // a handful of entities fills the room, and no node becomes a balloon
 const GIVES_WAY = 0.12; // how far what is there moves for what comes in, of what it would move by itself
 const ZOOM_BUTTONS = 62; // pixels of the right side
+const LEGENDS = 112; // pixels at the top of a phone, for the folded legends
 const BOTTOM = 54; // the status line and the lowest names
 
 class Graph {
@@ -367,7 +368,7 @@ class Graph {
     const wide = this.scene.width > 720;
     const panel = byId("panel");
     const sheet = panel.hidden || window.innerWidth > 720 ? 0 : panel.offsetHeight;
-    return { left: wide ? 232 : 24, right: wide ? ZOOM_BUTTONS : 24, top: 30, bottom: Math.min(BOTTOM + sheet, this.scene.height * 0.7) };
+    return { left: wide ? 232 : 24, right: wide ? ZOOM_BUTTONS : 24, top: wide || this.scene.height < 480 ? 30 : LEGENDS, bottom: Math.min(BOTTOM + sheet, this.scene.height * 0.7) };
   }
 
   _fitting() {

@@ -189,7 +189,7 @@ def test_docker_is_started_as_its_readers_know_it(name: str, home: Path) -> None
     held = config(name, "--docker", "--json", home=home).json()["entry"]
     command = held.get("command", held.get("cmd"))
     words = command if isinstance(command, list) else [command, *held["args"]]
-    assert words == ["docker", "run", "-i", "-v", "claude-memory:/app/dist", "--rm", "mcp/memory"]
+    assert words == ["docker", "run", "-i", "--rm", "--pull=never", "-v", "claude-memory:/app/dist", "mcp/memory"]
     assert "env" not in held
 
 
@@ -370,11 +370,12 @@ def entry_of(path: Path, name: str = "memory", top: str = "mcpServers") -> Any:
                 "args": [
                     "run",
                     "-i",
+                    "--rm",
+                    "--pull=never",
                     "-v",
                     "/home/ann:/data",
                     "-e",
                     "MEMORY_FILE_PATH=/data/memory.jsonl",
-                    "--rm",
                     "mcp/memory",
                 ],
             },
@@ -474,7 +475,7 @@ def test_a_container_is_given_the_chosen_memory(home: Path) -> None:
     held = config("cursor", "--docker", "--profile", "work", "--json", home=home).json()["entry"]
     assert "MEMORY_PROFILE=work" in held["args"]
     held = config("cursor", "--docker", "--file", home / "a b" / "m.jsonl", "--json", home=home).json()["entry"]
-    assert held["args"][2:6] == ["-v", f"{home}/a b:/data", "-e", "MEMORY_FILE_PATH=/data/m.jsonl"]
+    assert held["args"][4:8] == ["-v", f"{home}/a b:/data", "-e", "MEMORY_FILE_PATH=/data/m.jsonl"]
     assert "env" not in held
 
 

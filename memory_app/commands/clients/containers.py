@@ -12,6 +12,9 @@ from memory_app.location.environment import FILE, PROFILE
 from memory_app.text import shown
 
 IMAGE: Final = "mcp/memory"
+_RUN: Final = ("run", "-i", "--rm", "--pull=never")
+"""Only the image that was built here: the name belongs to nobody, so a registry might give a stranger's."""
+
 _VOLUME: Final = "claude-memory"
 _FOLDER: Final = "/data"
 """Where a folder of this machine is inside; not the image's own folder, whose volume may hold another memory."""
@@ -21,7 +24,7 @@ def container_start(file: str | None, profile: str | None) -> Start:
     """The command that starts the image, for a memory file of this machine, for a profile, or for the volume's own."""
     if file is None:
         chosen = ("-e", f"{PROFILE}={profile}") if profile is not None else ()
-        return Start("docker", ("run", "-i", "-v", f"{_VOLUME}:{HOME_IN_IMAGE}", *chosen, "--rm", IMAGE), {})
+        return Start("docker", (*_RUN, "-v", f"{_VOLUME}:{HOME_IN_IMAGE}", *chosen, IMAGE), {})
     folder, name = os.path.split(file)
     if ":" in os.path.splitdrive(folder)[1]:
         if "," in folder:
@@ -29,7 +32,7 @@ def container_start(file: str | None, profile: str | None) -> Start:
         mount = ("--mount", f"type=bind,source={folder},target={_FOLDER}")
     else:
         mount = ("-v", f"{folder}:{_FOLDER}")
-    return Start("docker", ("run", "-i", *mount, "-e", f"{FILE}={_FOLDER}/{name}", "--rm", IMAGE), {})
+    return Start("docker", (*_RUN, *mount, "-e", f"{FILE}={_FOLDER}/{name}", IMAGE), {})
 
 
 def memory_here(container: Container) -> str | None:
