@@ -213,7 +213,8 @@ def hook(name, arguments, make):
 
 store = Store(path, lambda text: None, lock_wait=20)
 with through(hook):
-    print(change(store, SCENES[0].tool, SCENES[0].arguments).result(20).save)
+    change(store, SCENES[0].tool, SCENES[0].arguments).result(20)
+    print(store.saves)
     store.close()
 """
 

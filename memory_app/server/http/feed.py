@@ -18,8 +18,7 @@ from memory_app.graph import revisions
 from memory_app.graph.graph import Graph
 from memory_app.graph.revisions import Revision
 from memory_app.server.http.edits import Edit
-from memory_app.server.service import Service
-from memory_app.storage.store import Store
+from memory_app.server.service import Service, opening
 from memory_app.text import counted
 from memory_app.tools import plans
 
@@ -47,7 +46,7 @@ class Feed:
     def __init__(self, path: str, report: Callable[[str], None], *, read_only: bool) -> None:
         self.path = path
         self._read_only = read_only
-        self._service = Service(Store(path, report), read_only=read_only)
+        self._service = Service(opening(path, report), read_only=read_only)
         self._graph: Graph | None = None
         self._number = 0
         self._changes: deque[Change] = deque(maxlen=_KEPT)
