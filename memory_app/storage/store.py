@@ -24,6 +24,7 @@ from memory_app.disk.calls import close_if_possible
 from memory_app.errors import MemoryServerError, StoreError
 from memory_app.graph.graph import Graph
 from memory_app.lock.lock import WAIT, Lock, LockAbandoned
+from memory_app.storage.history import DAYS
 from memory_app.storage.memory_file import MemoryFile, Snapshot
 from memory_app.storage.pending import Call, Saved, answer, apply, refuse
 
@@ -43,7 +44,9 @@ _STOPPING: Final = "The memory server is stopping; this change was not stored. S
 class Store:
     """The memory in the file at `path`. `report` gets each thing that was tolerated in the file, once, as one line."""
 
-    def __init__(self, path: str, report: Callable[[str], None], *, lock_wait: float = WAIT) -> None:
+    def __init__(
+        self, path: str, report: Callable[[str], None], *, lock_wait: float = WAIT, history_days: int = DAYS
+    ) -> None:
         self.path = path
         self.on_save: Callable[[int], None] | None = None  # in the writer's thread, before the answers of that save
         self.foreign_changes = 0  # changes of the graph by other processes, as far as they were noticed
@@ -51,7 +54,7 @@ class Store:
         self._report = report
         self._reported: set[str] = set()
         self._lock_wait = lock_wait
-        self._file = MemoryFile(path, report=self._tell)
+        self._file = MemoryFile(path, report=self._tell, history_days=history_days)
         self._lock = Lock(path)
         self._snapshot: Snapshot | None = None
         self._written: Graph | None = None  # what the running transaction has stored by now
@@ -85,9 +88,12 @@ class Store:
         signature = self._file.signature()
         return 0 if signature is None else signature.size
 
-    def submit(self, change: Callable[[Graph], tuple[Graph, T]]) -> Future[Saved[T]]:
-        """Have the writer apply a change. Its GraphError, or a StoreError, comes out of the future."""
-        call = Call(change, time.monotonic() + self._lock_wait)
+    def submit(self, change: Callable[[Graph], tuple[Graph, T]], reason: str = "") -> Future[Saved[T]]:
+        """Have the writer apply a change. Its GraphError, or a StoreError, comes out of the future.
+
+        `reason` is the name of a command that wants the present state kept in the history, whatever it changes.
+        """
+        call = Call(change, time.monotonic() + self._lock_wait, reason)
         with self._arrived:
             if self._stop_at is not None:
                 call.future.set_exception(StoreError(_STOPPING))
@@ -177,6 +183,7 @@ class Store:
                 self._fail(_as_store_error(error, self.path, stored=False))
             with contextlib.suppress(BaseException):  # all were answered; what could not be let go is at the next turn
                 self._let_go()
+                self._file.tidy()
 
     def _let_go(self) -> None:
         with contextlib.suppress(IndexError):  # another thread may take the last one
@@ -228,7 +235,7 @@ class Store:
                 after = apply(calls, graph)
             if after is graph:
                 return 0
-            if self._save(current, after):
+            if self._save(current, after, next((call.reason for call in calls if call.reason), "")):
                 self._file.make_durable()
                 return self.saves
             if time.monotonic() >= max(call.deadline for call in calls):
@@ -239,9 +246,9 @@ class Store:
                 self._lock.release()
                 self._lock.acquire(max(call.deadline for call in calls), self._stopping)
 
-    def _save(self, current: Snapshot, after: Graph) -> bool:
+    def _save(self, current: Snapshot, after: Graph, reason: str) -> bool:
         with self._loading:
-            saved = self._file.save(current, after, self._lock.held)
+            saved = self._file.save(current, after, self._lock.held, reason)
             if saved is None:
                 return False
             self._snapshot, self._written = saved, after
