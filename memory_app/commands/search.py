@@ -17,6 +17,7 @@ from memory_app.text import counted, fold
 EXAMPLES: Final = (
     ("search green tea", "find who likes green tea"),
     ("search lisbon --limit 5", "show the first five only"),
+    ('search "*" --type company', "list all companies"),
     ("search cafe --json", "print what was found for a program"),
 )
 
@@ -29,6 +30,7 @@ def register(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--limit", type=_number, default=20, metavar="N", help="entities to show (default 20, 0 for all)"
     )
+    parser.add_argument("--type", metavar="TYPE", help="only entities of this type")
     parser.add_argument("--json", action="store_true", help="print the data of search_nodes as one JSON object")
 
 
@@ -36,6 +38,8 @@ def run(asked: argparse.Namespace) -> int:
     query = " ".join(asked.words)
     graph = graph_of(asked)
     found = queries.search(graph, query)
+    if asked.type is not None:
+        found = [line for line in found if fold(line.entity_type) == fold(asked.type)]
     shown = found[: asked.limit] if asked.limit else found
     if asked.json:
         relations = queries.touching(graph, shown)
@@ -44,10 +48,10 @@ def run(asked: argparse.Namespace) -> int:
         ]
         ends = [{"from": one.source, "to": one.target, "relationType": one.relation_type} for one in relations]
         write_json({"entities": entities, "relations": ends, "total": len(found)})
-        return 0
+        return 0 if found else 1
     if not found:
         say("Nothing matches. Try fewer or shorter words.")
-        return 0
+        return 1
     out = output()
     words = [fold(query), *fold(query).split()]
     for line in shown:

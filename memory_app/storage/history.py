@@ -28,12 +28,13 @@ from typing import Final, NamedTuple
 
 from memory_app.disk import calls, whole
 from memory_app.disk.calls import Signature
+from memory_app.disk.folders import remove_folders
 from memory_app.graph.graph import Graph
 from memory_app.graph.losses import takes_away
 from memory_app.storage.replaced import link_present
 
 DAYS: Final = 30
-"""Days that generations are kept if nobody says otherwise."""
+"""Days that generations are kept if nobody says otherwise; MEMORY_HISTORY may."""
 
 NEWEST: Final = 50
 """Generations that are kept whatever their day; of older ones the last of each day."""
@@ -210,16 +211,15 @@ class History:
                 raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), folder)
         except FileNotFoundError:
             calls.make_folder(folder)
-            calls.set_folder_owner_and_mode(folder, like, _mode(like.st_mode))
+            try:
+                calls.set_folder_owner_and_mode(folder, like, _mode(like.st_mode))
+            except BaseException:
+                remove_folders([folder])
+                raise
         ignoring = os.path.join(folder, ".gitignore")
         if not os.path.lexists(ignoring):
             with contextlib.suppress(OSError):  # a courtesy: what a memory forgot should not be committed by mistake
-                fd = calls.create(ignoring)
-                try:
-                    calls.set_owner_and_mode(fd, like)
-                    calls.write_all(fd, [b"*\n"])
-                finally:
-                    calls.close_if_possible(fd)
+                _write_small(ignoring, b"*\n", like)
 
     def _named(
         self, target: str, expected: Signature, like: os.stat_result, folder: str, moment: int, reason: str
@@ -234,10 +234,14 @@ class History:
             except FileNotFoundError:
                 return None
             except OSError as error:
+                _remove_link(target, path)  # a network file system may have made it and lost the answer
                 if expected.size <= LARGEST_COPY:
                     return _copied(target, path, expected, like)
                 self._report(f"its earlier states cannot be kept, no hard link can be made ({error.strerror or error})")
                 return None
+            except BaseException:
+                _remove_link(target, path)
+                raise
 
 
 _COPY: Final = "copy"
@@ -259,6 +263,27 @@ def _copied(target: str, path: str, expected: Signature, like: os.stat_result) -
         calls.remove_if_possible(made)
         raise
     return Kept(path, expected)
+
+
+def _write_small(path: str, data: bytes, like: os.stat_result) -> None:
+    """Create a file that a power cut may empty, and leave none if that fails."""
+    fd = calls.create(path)
+    try:
+        calls.set_owner_and_mode(fd, like)
+        calls.write_all(fd, [data])
+    except BaseException:
+        calls.remove_if_possible(path)
+        raise
+    finally:
+        calls.close_if_possible(fd)
+
+
+def _remove_link(target: str, path: str) -> None:
+    """Remove a second name of the memory, if it is one."""
+    with contextlib.suppress(OSError):
+        one, other = calls.lstat(target), calls.lstat(path)
+        if (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino):
+            calls.remove_if_possible(path)
 
 
 def _entry(moment: int, reason: str) -> str:

@@ -151,9 +151,7 @@ class MemoryFile:
         self._device = self._device_of_folder()
         return self._with_reading(snapshot, signature, links, data, before)
 
-    def save(
-        self, old: Snapshot, graph: Graph, lock_held: Callable[[], bool], reason: str = ""
-    ) -> Snapshot | None:
+    def save(self, old: Snapshot, graph: Graph, lock_held: Callable[[], bool], reason: str = "") -> Snapshot | None:
         """Replace the file of `old` by one that holds `graph`, the caller having the lock. None if the lock was lost,
         the file is not the one that was loaded, or it has to come to `rest` first: then nothing has changed, and the
         file has to be read again. StoreError with nothing changed otherwise.

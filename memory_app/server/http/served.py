@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import time
 from collections.abc import Mapping
 from typing import Final
 
 from memory_app.errors import GraphError, StoreError
+from memory_app.location.environment import history_days
 from memory_app.server.encoded import Finishing
 from memory_app.server.handlers import RESOURCE_URI, Context, build_server
 from memory_app.server.http.access import Access
@@ -57,7 +59,7 @@ class Served:
         self._metrics = metrics
         self._told: set[str] = set()
         self._ready: tuple[float, bool] = 0.0, False
-        self._store = Store(path, report)
+        self._store = Store(path, report, history_days=history_days(os.environ, sys.platform))
         self._service = Service(self._store, read_only=access.read_only, text_of=self._text_of)
         self.streams = Streams(self._service.updates, RESOURCE_URI, access.streams)
         subscriptions = SessionSubscriptions(self.streams)

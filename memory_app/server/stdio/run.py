@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
+import sys
 
+from memory_app.location.environment import history_days
 from memory_app.server import lifetime, sdk
 from memory_app.server.encoded import MOST_UNREAD, Finishing
 from memory_app.server.handlers import build_server
@@ -35,7 +38,12 @@ async def _serve(path: str, report: Notices, read_only: bool) -> bool:
         ending.append(loop.create_task(_expect_a_reader(wire.output)))
 
     wire = Wire(end, patience=lifetime.IN_FLIGHT_SECONDS)
-    service = Service(Store(path, report), read_only=read_only, drain=lambda: wire.output.drain(MOST_UNREAD))
+    store = Store(path, report, history_days=history_days(os.environ, sys.platform))
+    service = Service(
+        store,
+        read_only=read_only,
+        drain=lambda: wire.output.drain(MOST_UNREAD),
+    )
     server = build_server(service, report)
     if sdk.is_carried():
         server.middleware.append(Finishing(server, service))
