@@ -290,5 +290,5 @@ def test_what_is_too_much_is_removed_after_a_save(memory: Path, opened: Callable
 
 def test_calls_of_disk_change_no_link(tmp_path: Path) -> None:
     os.symlink(tmp_path, tmp_path / "link")
-    with pytest.raises(OSError, match="directory|symbolic"):
+    with pytest.raises(OSError, match=r"directory|symbolic"):
         calls.set_folder_owner_and_mode(str(tmp_path / "link"), os.stat(tmp_path), 0o777)
