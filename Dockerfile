@@ -1,5 +1,5 @@
 # docker build -t mcp/memory .
-# docker run -i -v claude-memory:/app/dist --rm mcp/memory
+# docker run -i --rm --pull=never -v claude-memory:/app/dist mcp/memory
 #
 # /app/dist stands for the server's folder: an older image kept the memory there, and its volumes go on.
 # The image holds an interpreter, its libraries and the archive (build/image/collect.py), no shell and no package manager.
@@ -7,11 +7,15 @@
 FROM python:3.13-slim AS build
 WORKDIR /src
 COPY build build
+COPY LICENSE LICENSE
 COPY memory_app memory_app
 RUN python3 -m build host \
  && python3 build/image/collect.py dist/memory-server-host.pyz /image
 
 FROM scratch
+LABEL org.opencontainers.image.title="memory-server" \
+      org.opencontainers.image.description="A memory for AI assistants: a knowledge graph in one file" \
+      org.opencontainers.image.licenses="MIT"
 COPY --from=build /image /
 ENV MEMORY_SERVER_HOME=/app/dist \
     MEMORY_SERVER_CACHE=/opt/memory-server/cache \

@@ -29,6 +29,7 @@ USAGE: Final = """usage: python -m build COMMAND
   PLATFORM           make dist/memory-server-PLATFORM.pyz; one of: {}
   platforms          make all of those
   mcpb               make dist/memory-server.mcpb, a bundle for Claude Desktop
+  registry [FILE]    print server.json, the entry for the registry of MCP servers, or write it; see registry.py
   venv               make .venv, with everything that the checks need"""
 
 
@@ -96,6 +97,19 @@ def main(arguments: list[str]) -> int:
         bundle.make(SERVED, BUNDLE)
         bundle.validate(BUNDLE, say)
         print(f"{hashlib.sha256(BUNDLE.read_bytes()).hexdigest()}  dist/{BUNDLE.name}")
+        return 0
+    if command == "registry":
+        from build import registry
+
+        try:
+            text = registry.text(os.environ, BUNDLE)
+        except (registry.Unnamed, OSError) as problem:
+            print(f"memory-server build: {problem}", file=sys.stderr)
+            return 1
+        if rest:
+            Path(rest[0]).write_text(text, "utf-8")
+        else:
+            print(text, end="")
         return 0
     if command == "pyz":
         wanted_archives = [("all", SERVED)]

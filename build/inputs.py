@@ -34,6 +34,7 @@ def digest() -> str:
         for path in sources(ROOT / folder):
             total.update(path.relative_to(ROOT).as_posix().encode() + b"\0")
             total.update(hashlib.sha256(path.read_bytes()).digest())
+    total.update((ROOT / "LICENSE").read_bytes())
     return total.hexdigest()[:16]
 
 

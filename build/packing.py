@@ -65,7 +65,8 @@ def _start(kind: str, digest: str) -> dict[str, bytes]:
     for mark, value in version.items():
         main = main.replace(mark, value)
     startup = (inputs.ROOT / "build" / "startup.txt").read_bytes()
-    return {"__main__.py": main.encode("utf-8"), **found, "startup.txt": startup}
+    licence = (inputs.ROOT / "LICENSE").read_bytes()
+    return {"__main__.py": main.encode("utf-8"), "LICENSE": licence, **found, "startup.txt": startup}
 
 
 def _version() -> str:

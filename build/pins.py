@@ -62,11 +62,11 @@ def write_wheels() -> None:
     chosen: dict[tuple[str, str], set[wheels.Wheel]] = {}
     wheels.CACHE.mkdir(parents=True, exist_ok=True)
     for platform in platforms.PLATFORMS:
-        for python in platforms.PYTHONS:
-            abi = "cp" + python.replace(".", "")
+        for python in platform.pythons:
+            abi = platforms.abi(python)
             for file, digest in _choose(platform, python, abi):
                 kinds = {tag.abi for tag in parse_wheel_filename(file)[3]}
-                where = ("any", "any") if kinds == {"none"} else (platform.name, "any" if "abi3" in kinds else abi)
+                where = ("any", "any") if kinds == {"none"} else (platform.name, abi)
                 chosen.setdefault(where, set()).add(wheels.Wheel(*where, file, digest))
     lines = [" ".join(wheel) for wheel in sorted(one for group in chosen.values() for one in group)]
     head = "# Made by `make pins`: platform, interpreter, wheel, SHA-256 of every wheel in the universal archive.\n"
@@ -74,6 +74,7 @@ def write_wheels() -> None:
 
 
 def _choose(platform: platforms.Platform, python: str, abi: str) -> list[tuple[str, str]]:
+    python = python.removesuffix("t")
     environment = {**platform.markers, "python_version": python, "python_full_version": python + ".0"}
     wish = [
         text.split(";")[0].split(" --hash")[0] + " " + text[text.index("--hash") :]

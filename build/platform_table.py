@@ -1,6 +1,7 @@
 """`make platform-table`: rewrites the table of platforms and interpreters in README.md, between its two markers.
 
-Rules: the table says what wheels.txt says and nothing else. Everything outside the markers stays byte for byte.
+Rules: the table says what platforms.py says, which a test compares with wheels.txt, and nothing else. Everything
+outside the markers stays byte for byte.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-from build import inputs, platforms, wheels
+from build import inputs, platforms
 
 README: Final = inputs.ROOT / "README.md"
 BEGIN: Final = "<!-- platforms:begin -->"
@@ -19,10 +20,7 @@ def table() -> str:
     """The table in Markdown."""
     lines = ["| platform | CPython | archive for it alone |", "|---|---|---|"]
     for platform in platforms.PLATFORMS:
-        locked = [wheel for wheel in wheels.locked([platform.name]) if wheel.platform == platform.name]
-        abis = sorted({wheel.abi for wheel in locked} - {"any"})
-        pythons = [f"{abi[2]}.{abi[3:]}" for abi in abis]
-        lines.append(f"| {platform.label} | {', '.join(pythons)} | `memory-server-{platform.name}.pyz` |")
+        lines.append(f"| {platform.label} | {', '.join(platform.pythons)} | `memory-server-{platform.name}.pyz` |")
     return "\n".join(lines)
 
 

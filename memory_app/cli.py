@@ -97,11 +97,18 @@ def _print(what: str) -> int:
         from memory_app.commands import frame, overview
 
         text = _HELP.format(program=frame.program(), commands=overview(frame.program()))
+    from memory_app.errors import UsageError
+
     if sys.stdout is None:  # its descriptor is closed
-        return 0
+        raise UsageError("stdout is closed, so nothing can be printed.")
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
-    except OSError:  # whoever reads has stopped
+    except BrokenPipeError:  # whoever reads has stopped
         os._exit(0)
+    except OSError as error:
+        if sys.stderr is not None:
+            sys.stderr.write(f"memory-server: stdout could not be written: {error.strerror or error}\n")
+            sys.stderr.flush()
+        os._exit(2)
     return 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 class MemoryServerError(Exception):
-    """Anything this program can say about itself. Each front catches it at its edge and shows the text."""
+    """Anything this program can say about itself. Each transport catches it at its edge and shows the text."""
 
 
 class GraphError(MemoryServerError):

@@ -52,9 +52,16 @@ HELD_BY: Final[Mapping[str, tuple[str, ...]]] = {
     "T13": ("an_answer_that_is_too_large_says_how_to_ask_for_less",),
     "Q1": ("search_agrees_with_the_naive_rules", "folding_is_the_stated_sequence", "matches_come_in_file_order"),
     "Q2": ("words_count_only_when_nothing_holds_the_whole_query", "words_may_stand_in_different_texts_of_an_entity"),
-    "Q3": (),
-    "Q4": (),
-    "Q5": ("a_query_of_2048_characters_is_taken_and_a_longer_one_refused",),
+    "Q3": (
+        "questions_that_were_written_afterwards_are_answered_too",
+        "an_answer_of_the_stages_before_stays_as_it_was",
+        "a_loose_answer_says_so",
+    ),
+    "Q4": ("relevance_is_exact_name_beginning_name_some_words_of_it_type_observation",),
+    "Q5": (
+        "a_star_matches_everything_where_nothing_holds_one",
+        "a_query_of_2048_characters_is_taken_and_a_longer_one_refused",
+    ),
     "F1": (
         "our_own_form_has_our_keys_in_order_and_no_spaces",
         "a_name_may_hold_what_other_programs_take_for_a_line_end",

@@ -45,6 +45,9 @@ def collect(archive: Path, root: Path) -> None:
     home.mkdir(parents=True)
     shutil.copy(archive, home / "memory-server.pyz")
     shutil.copy(Path(__file__).with_name("entry.py"), home / "entry.py")
+    shutil.copy(Path(__file__).parents[2] / "LICENSE", home / "LICENSE")
+    for made in (".cdx.json", ".sha256"):  # what is in it, and its hash
+        shutil.copy(archive.with_name(archive.name + made), home / f"memory-server.pyz{made}")
     unpacked = {**os.environ, "MEMORY_SERVER_CACHE": str(home / "cache")}
     subprocess.run([str(interpreter), "-I", str(archive), "--version"], check=True, env=unpacked, stdout=sys.stderr)
     for path in [home, *home.rglob("*")]:

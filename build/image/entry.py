@@ -2,9 +2,12 @@
 
 Rules: started as another user than root it changes nothing. As root it takes over the server's folder itself, the
 memory files in it and their side files, nothing else: no recursion, no link followed, no file that has a second name.
-The memory file's path is read as the server reads it, see memory_app/expansion.py, which cannot be had here yet.
+The memory file's path is read as the server reads it (memory_app/location/expansion.py, which is still packed here).
 A folder that belongs to somebody already (a bind mount of a person's own) keeps its owner: then the server runs as that
 owner. What cannot be taken over is left as it is: the server says what it cannot read or write.
+
+A container may lack capabilities (`--cap-drop`). Nothing is handed over unless the server can become that user; and
+where root's folder cannot be handed over the server stays root, which then is a user like others.
 """
 
 from __future__ import annotations
@@ -23,20 +26,50 @@ _SIDE_FILE: Final = r"(\.lock(\.break)?|\.[0-9a-f]{32}\.tmp|\.\d{8}T\d{6}Z\.bak)
 _MEMORY_FILE: Final = r"memory(-[A-Za-z0-9._-]{1,64})?\.jsonl?"
 
 
+_CHOWN: Final = 1 << 0  # the numbers of Linux' capabilities
+_CHANGE_USER: Final = (1 << 6) | (1 << 7)  # CAP_SETGID, CAP_SETUID
+
+
 def main(arguments: list[str]) -> None:
     """Does not return."""
     folder = os.environ.setdefault("MEMORY_SERVER_HOME", "/app/dist")
     if os.geteuid() == 0:
-        user, group = take_over(folder, os.environ.get("MEMORY_FILE_PATH", ""))
-        os.setgroups([])
-        os.setgid(group)
-        os.setuid(user)
+        able = _capabilities()
+        if able & _CHANGE_USER == _CHANGE_USER:
+            become(*take_over(folder, os.environ.get("MEMORY_FILE_PATH", ""), able))
+        elif not os.access(folder, os.W_OK | os.X_OK):
+            owner = os.stat(folder).st_uid
+            print(
+                f"memory-server: {folder} belongs to user {owner}, and this container may neither write there nor "
+                f"become that user: start it with --user {owner}, or without --cap-drop",
+                file=sys.stderr,
+            )
         os.environ["HOME"] = folder
     os.execv(sys.executable, [sys.executable, "-I", ARCHIVE, *arguments])
 
 
-def take_over(folder: str, memory_file: str) -> tuple[int, int]:
-    """Give the folder and its memory files to the unprivileged user; returns the user and group to become."""
+def become(user: int, group: int) -> None:
+    """Be that user from now on; root stays root."""
+    if user:
+        os.setgroups([])
+        os.setgid(group)
+        os.setuid(user)
+
+
+def _capabilities() -> int:
+    """This process's effective ones, as bits; all of them where the kernel does not say."""
+    try:
+        with open("/proc/self/status", encoding="ascii", errors="replace") as status:
+            return next(int(line.split()[1], 16) for line in status if line.startswith("CapEff:"))
+    except (OSError, StopIteration):
+        return -1
+
+
+def take_over(folder: str, memory_file: str, able: int) -> tuple[int, int]:
+    """Give the folder and its memory files to the unprivileged user; returns the user and group to become.
+
+    `able`: the capabilities. Without that of giving, a folder of root's stays root's, and so does the server.
+    """
     names = _MEMORY_FILE
     for path in {memory_file, meant(memory_file, folder)}:
         if path and os.path.dirname(os.path.join(folder, path)) == os.path.normpath(folder):
@@ -45,10 +78,12 @@ def take_over(folder: str, memory_file: str) -> tuple[int, int]:
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError:
-        return UNPRIVILEGED, UNPRIVILEGED
+        return _owner(folder)
     try:
         facts = os.fstat(descriptor)
         user, group = (facts.st_uid, facts.st_gid) if facts.st_uid else (UNPRIVILEGED, UNPRIVILEGED)
+        if not able & _CHOWN:
+            return facts.st_uid, facts.st_gid
         _give(descriptor, user, group)
         for name in os.listdir(descriptor):
             if ours.fullmatch(name):
@@ -73,6 +108,15 @@ def meant(written: str, home: str) -> str:
         return environ.get(match[1] or match[3]) or match[2] or ""
 
     return re.sub(r"\$(?:\{(\w+)(?::-([^{}]*))?\}|([A-Za-z_]\w*))", value, path)
+
+
+def _owner(folder: str) -> tuple[int, int]:
+    """Whom to become for a folder that root may not open: its owner, if it is somebody's."""
+    try:
+        facts = os.lstat(folder)
+    except OSError:
+        return UNPRIVILEGED, UNPRIVILEGED
+    return (facts.st_uid, facts.st_gid) if facts.st_uid else (UNPRIVILEGED, UNPRIVILEGED)
 
 
 def _take_file(name: str, folder: int, user: int, group: int) -> None:

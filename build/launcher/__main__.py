@@ -16,6 +16,7 @@ import sys
 VERSION = "@VERSION@"
 BUILD = "@BUILD@"  # of everything that can change what is unpacked; part of the folder's name
 ARCHIVE = "@ARCHIVE@"
+SMALL = {"x86_64": "i686", "i386": "i686", "i486": "i686", "i586": "i686", "aarch64": "armv7l", "armv8l": "armv7l"}
 
 if sys.version_info < (3, 10) or sys.implementation.name != "cpython":
     from launcher import refusal
@@ -31,17 +32,21 @@ from _imp import extension_suffixes, source_hash
 
 def interpreter():
     """Which compiled parts fit: cp313-linux-x86_64."""
-    if sys.platform == "win32":  # .cp313-win_amd64.pyd
-        return extension_suffixes()[0].split(".")[1].replace("win_", "windows-")
+    if sys.platform == "win32":  # .cp313-win_amd64.pyd, .cp313-win32.pyd
+        return extension_suffixes()[0].split(".")[1].replace("win_", "windows-").replace("win32", "windows-x86")
     system = {"darwin": "macos"}.get(sys.platform, sys.platform)
     if system == "linux":
         try:
             os.confstr("CS_GNU_LIBC_VERSION")
-        except (ValueError, OSError):  # no such name: not glibc
-            system = "musl"
-    bits = "" if sys.maxsize > 2**32 else "-32bit"  # an old userland on a new kernel
+        except (AttributeError, ValueError, OSError):  # no such name: not glibc
+            system = "android" if hasattr(sys, "getandroidapilevel") else "musl"
+    machine = os.uname().machine
+    if sys.maxsize < 2**32:  # maybe an old userland on a new kernel
+        machine = SMALL.get(machine, machine)
+        if "gnueabi." in extension_suffixes()[0]:  # that of Debian's armel, which has no floating point in hardware
+            machine += "-softfloat"
     abi = "cp%d%d%s" % (sys.version_info[0], sys.version_info[1], sys.abiflags.replace("d", ""))
-    return "%s-%s-%s%s" % (abi, system, os.uname().machine, bits)
+    return "%s-%s-%s" % (abi, system, machine)
 
 
 def cache_root():
@@ -161,13 +166,22 @@ class Place:
 
 name = "%s-%s-%s" % (VERSION, BUILD, interpreter())
 named = os.environ.get("MEMORY_SERVER_CACHE")
+archive = sys.path[0]
 try:
-    start = Place(os.path.abspath(named) if named else cache_root(), bool(named)).open_program(name)
-except (OSError, ValueError, EOFError, TypeError):
-    from launcher import boot
+    try:
+        start = Place(os.path.abspath(named) if named else cache_root(), bool(named)).open_program(name)
+    except (OSError, ValueError, EOFError, TypeError):
+        from launcher import boot
 
-    boot.keep_standard_library()  # before more is imported
-    from launcher import unpack
+        boot.keep_standard_library()  # before more is imported
+        from launcher import unpack
 
-    start = unpack.first_start(name, Place, cache_root())
-start()
+        start = unpack.first_start(name, Place, cache_root())
+    start()
+except ImportError as problem:
+    if (problem.name or "").split(".")[0] not in sys.stdlib_module_names:
+        raise
+    sys.path.insert(0, archive)
+    from launcher import refusal
+
+    sys.exit(refusal.incomplete(problem.name))

@@ -25,23 +25,34 @@ def interpreter():
 
 def platform(abi, system, served):
     """For a CPython that none of the archive's compiled parts fit. `served`: platform -> list of abis."""
-    this = "this is %s on %s (%s)" % (_python(abi), system, sys.executable)
+    processor = system.partition("-")[2]
     if system in served:
-        if abi.endswith("t"):
-            what = "free-threaded builds are not served"
-            todo = "Use the ordinary build of the same Python."
-        else:
-            what = "for %s it serves %s" % (system, _range(served[system]))
-            todo = "Use one of these."
+        todo = "Install %s for it." % _range(served[system])
+    elif len(served) == 1:
+        todo = "This archive is for %s alone: use memory-server.pyz for all platforms, or the one for yours." % min(
+            served
+        )
+    elif system.startswith("musl-") and "linux-" + processor in served:
+        todo = "Install a Python for glibc, as Debian's, on this processor."
+    elif system.startswith("android-"):
+        todo = "In Termux: install Debian with proot-distro, in it python3, and use that."
+    elif system == "linux-armv6l":
+        todo = "It needs an ARMv7 or newer processor, or another one of Linux."
+    elif system.startswith(("linux-", "musl-", "windows-", "macos-")):
+        todo = "There are some for other processors: use a machine or a container of x86-64 or arm64."
     else:
-        what = "it serves " + "; ".join("%s (%s)" % (name, _range(served[name])) for name in sorted(served))
-        if system == "windows-arm64":
-            todo = "Install the x86-64 (64-bit Intel) build of Python: Windows on Arm runs it."
-        elif len(served) == 1:
-            todo = "Use the memory-server.pyz for all platforms, or the one for yours."
-        else:
-            todo = "Run it on one of these."
-    return "memory-server has no compiled parts for this interpreter: %s; %s. %s" % (this, what, todo)
+        todo = "Use a Python for Linux, macOS or Windows, or a container of Linux."
+    this = "%s on %s (%s)" % (_python(abi), system, sys.executable)
+    return "memory-server has no compiled parts for %s. %s" % (this, todo)
+
+
+def incomplete(module):
+    """For an interpreter without a part of the standard library, as Debian's python3-minimal."""
+    return (
+        "memory-server needs Python's whole standard library; this Python (%s) has no module %s. "
+        "Install the whole of it (on Debian and Ubuntu: apt install python3), or use another Python."
+        % (sys.executable, module)
+    )
 
 
 def old_libc(what, needed):
@@ -66,4 +77,8 @@ def _python(abi):
 
 
 def _range(abis):
-    return "CPython %s to %s" % (_python(abis[0])[8:], _python(abis[-1])[8:])
+    """CPython 3.10 to 3.15 or free-threaded 3.14."""
+    plain = [one for one in abis if not one.endswith("t")]
+    free = [_python(one)[8:] for one in abis if one.endswith("t")]
+    span = "CPython %s to %s" % (_python(plain[0])[8:], _python(plain[-1])[8:])
+    return " or ".join([span] + free)  # noqa: RUF005 (Python 2.7 reads this)

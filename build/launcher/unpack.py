@@ -80,8 +80,9 @@ def refuse_unserved(archive: zipfile.ZipFile, abi: str, platform: str) -> None:
         sys.exit(refusal.platform(abi, platform, served))
     if platform.startswith("linux"):
         name = os.confstr("CS_GNU_LIBC_VERSION") or ""
-        if tuple(map(int, name.split(" ")[-1].split(".")[:2])) < (2, 17):
-            sys.exit(refusal.old_libc(name, "glibc 2.17 or newer"))
+        needed = (2, 31) if platform.endswith("riscv64") else (2, 17)
+        if tuple(map(int, name.split(" ")[-1].split(".")[:2])) < needed:
+            sys.exit(refusal.old_libc(name, "glibc {}.{} or newer".format(*needed)))
 
 
 def _unpack(archive: zipfile.ZipFile, place: roots.Place, name: str) -> Start:

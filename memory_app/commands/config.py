@@ -1,71 +1,96 @@
 """Set a client up. Without a client the clients are listed. With one, what belongs into its configuration file is
 printed, with this machine's Python and this program's path. --write puts it there: the old file is kept beside it, and
 nothing but the entry is touched; comments and the order of things stay. An entry of the npm server under the same name
-becomes ours and keeps its memory file.
+or another one becomes ours and keeps its memory file. --remove takes our entry out again; the memory stays.
 
---file and --profile choose the memory that the client gets."""
+--file and --profile choose the memory that the client gets. --all means every client that is on this machine."""
 
 from __future__ import annotations
 
 import argparse
 import difflib
+import hashlib
 import os
 import sys
 from typing import Any, Final
 
-from memory_app.commands.clients import editing, entry, jsonc, toml
-from memory_app.commands.clients.catalogue import CLIENTS, Client, Machine, places
+from memory_app.commands import brief
+from memory_app.commands.clients import configured, editing, entry, hooks, jsonc
+from memory_app.commands.clients.catalogue import CLIENTS, Client, Machine, older_places, places
+from memory_app.commands.clients.containers import container_start, memory_here, told_memory
 from memory_app.commands.clients.entry import Found, Start
 from memory_app.commands.clients.link import link
 from memory_app.commands.frame import program
 from memory_app.commands.memory import find_memory
 from memory_app.commands.screen.terminal import Terminal, output, safe, say, write_json
-from memory_app.errors import UsageError
+from memory_app.errors import MemoryServerError, UsageError
 from memory_app.location import environment
 from memory_app.location.choice import archive
+from memory_app.location.expansion import data_folder
 from memory_app.text import shown
 
 EXAMPLES: Final = (
-    ("config", "list the clients, and which of them are here"),
+    ("config", "list the clients, which of them are set up, and with which memory"),
     ("config claude-desktop", "print what belongs into its file"),
     ("config claude-desktop --write --dry-run", "show what --write would change"),
     ("config vscode --write --project", "set up VS Code for the project in this folder"),
     ("config cursor --docker", "print the entry that starts the container image"),
+    ("config cursor --remove", "take our entry out again; the memory stays"),
+    ("config claude-code --hooks --write", "begin each session of Claude Code with a brief of the memory"),
+    ("config --all --write", "set up every client that is on this machine"),
     ("config vscode --link", "print a link that, opened in a browser, installs it"),
 )
 
-_DOCKER: Final = Start("docker", ("run", "-i", "-v", "claude-memory:/app/dist", "--rm", "mcp/memory"), {})
+_NO_FILE_COUNTS: Final = ("claude-code",)
+"""Clients whose file stands in the home folder itself: there the folder says nothing about the client."""
 
 
 def register(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("client", nargs="?", metavar="CLIENT", help=", ".join(CLIENTS))
     parser.add_argument("--write", action="store_true", help="put the entry into the client's file")
-    parser.add_argument("--dry-run", action="store_true", help="with --write: show the change, make none")
+    parser.add_argument("--remove", action="store_true", help="take our entry out of the client's file")
+    parser.add_argument("--all", action="store_true", help="with --write or --remove: every client that is here")
+    parser.add_argument("--dry-run", action="store_true", help="with these: show the change, make none")
     parser.add_argument("--docker", action="store_true", help="an entry that starts the container image in its place")
     parser.add_argument("--link", action="store_true", help="a link that installs it, for vscode and cursor")
+    parser.add_argument(
+        "--hooks", action="store_true", help="claude-code: begin each session with a brief of the memory"
+    )
     parser.add_argument("--project", action="store_true", help="the file of the project in this folder, not the user's")
-    parser.add_argument("--name", default="memory", metavar="NAME", help="the server's name there (default: memory)")
+    parser.add_argument(
+        "--name", metavar="NAME", help="the server's name there (default: what it is called, else memory)"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object: the client's file and the entry")
 
 
 def run(asked: argparse.Namespace) -> int:
     machine = Machine(sys.platform, os.environ)
+    if asked.all:
+        return _all(asked, machine)
     if asked.client is None:
         _list(machine, as_json=asked.json)
         return 0
     if asked.client not in CLIENTS:
         raise UsageError(f"{shown(asked.client)} is no client that is known here. Known are {', '.join(CLIENTS)}.")
     client = CLIENTS[asked.client]
+    if asked.hooks:
+        _hooks(asked, client, machine)
+        return 0
+    if client.by_hand or (not client.places and not asked.project):
+        return _by_hand(asked, client)
     path = _project_file(asked.client, client) if asked.project else _user_file(client, machine)
-    start = _DOCKER if asked.docker else _start(asked)
+    if asked.remove:
+        _remove(client, path, asked)
+        return 0
+    start = _start(asked)
+    name = asked.name or client.name
     if asked.link:
-        output().line(link(asked.client, asked.name, _entry(client, start)))
+        output().line(link(asked.client, name, _entry(client, start, name)))
     elif asked.write or asked.dry_run:
-        _write(client, path, asked, start)
+        _write(asked.client, path, asked, start)
     elif asked.json:
-        write_json(
-            {"client": asked.client, "file": path, "keys": [*client.keys, asked.name], "entry": _entry(client, start)}
-        )
+        held = _entry(client, start, name)
+        write_json({"client": asked.client, "file": path, "keys": [*client.keys, name], "entry": held})
     else:
         _print(asked, client, path, start)
     return 0
@@ -82,50 +107,70 @@ def this_start(environ: dict[str, str]) -> Start:
 
 
 def _start(asked: argparse.Namespace) -> Start:
-    chosen: dict[str, str] = {}
+    file = None
     if asked.file is not None or asked.profile is not None:
-        location = find_memory(asked)
-        for note in location.notes:
+        location = find_memory(asked)  # checks the profile's name, too
+        for note in location.notes if asked.file is not None else ():
             say(f"memory-server: {note}")
-        if asked.file is not None:
-            chosen[environment.FILE] = location.path
-        else:
-            chosen[environment.PROFILE] = asked.profile
-    return this_start(chosen)
+        file = location.path if asked.file is not None else None
+    return _started_with(file, asked.profile, docker=asked.docker)
 
 
-def _entry(client: Client, start: Start) -> dict[str, Any]:
-    return entry.whole(client.style, start)
+def _started_with(file: str | None, profile: str | None, *, docker: bool) -> Start:
+    if docker:
+        return container_start(file, profile)
+    if file is not None:
+        return this_start({environment.FILE: file})
+    return this_start({environment.PROFILE: profile} if profile is not None else {})
 
 
-def _snippet(client: Client, name: str, start: Start) -> str:
-    value = _entry(client, start)
-    if client.style == "codex":
-        return toml.block((*client.keys, name), value).rstrip("\n")
-    whole: Any = {name: value}
-    for key in reversed(client.keys):
-        whole = {key: whole}
-    return jsonc.written(whole)
+def _entry(client: Client, start: Start, name: str) -> dict[str, Any]:
+    return entry.whole(client.style, start, name)
 
 
 def _print(asked: argparse.Namespace, client: Client, path: str, start: Start) -> None:
+    name = asked.name or client.name
     say(f"This belongs into {safe(path)}{'' if os.path.exists(path) else ' (which is not there yet)'}:\n")
-    output().line(_snippet(client, asked.name, start))
-    options = [f"--{option}" for option in ("docker", "project") if getattr(asked, option)]
-    for option, value in (("--name", asked.name), ("--file", asked.file), ("--profile", asked.profile)):
-        if value is not None and value != "memory":
-            options += [option, f'"{safe(value)}"' if " " in value else safe(value)]
-    say(f"\nTo have it put there: {' '.join([program(), 'config', asked.client, *options, '--write'])}")
+    output().line(editing.snippet(client, name, _entry(client, start, name)))
+    say(f"\nTo have it put there: {' '.join([program(), 'config', asked.client, *_options(asked), '--write'])}")
     say(client.after)
 
 
-def _write(client: Client, path: str, asked: argparse.Namespace, start: Start) -> None:
-    edit = editing.edited(client, path, asked.name, start)
+def _options(asked: argparse.Namespace) -> list[str]:
+    options = [f"--{option}" for option in ("docker", "project") if getattr(asked, option)]
+    for option, value in (("--name", asked.name), ("--file", asked.file), ("--profile", asked.profile)):
+        if value is not None:
+            options += [option, f'"{safe(value)}"' if " " in value else safe(value)]
+    return options
+
+
+def _by_hand(asked: argparse.Namespace, client: Client) -> int:
+    """A client without a file that could be written: what belongs there, and where."""
+    if asked.write or asked.remove or asked.dry_run:
+        raise UsageError(client.by_hand or f"{client.title} has no file of its own here: use --project in its folder.")
+    name = asked.name or client.name
+    value = _entry(client, _start(asked), name)
+    if asked.json:
+        write_json({"client": asked.client, "file": None, "keys": [*client.keys, name], "entry": value})
+        return 0
+    output().line(editing.snippet(client, name, value))
+    say("\n" + (client.by_hand or f"With --project it goes into {client.project} in the current folder."))
+    return 0
+
+
+def _write(client_name: str, path: str, asked: argparse.Namespace, start: Start) -> None:
+    client = CLIENTS[client_name]
+    there = _there(client, path)
+    name = asked.name or _name_there(client, path, there)
+    old = next((one for one in there if one.name == name), None)
+    start = _with_its_memory(asked, old, start)
+    edit = editing.edited(client, path, name, start)
     out = output()
     unchanged = edit.before == edit.after
+    strange = not os.path.isdir(os.path.dirname(path)) or (client_name in _NO_FILE_COUNTS and edit.before is None)
     backup = None
     if not asked.dry_run and not unchanged:
-        backup = editing.write(edit)
+        backup = editing.write(edit, _backup_folder(path) if asked.project else None)
     if asked.json:
         write_json({"file": path, "changed": not unchanged, "dryRun": asked.dry_run, "backup": backup})
     elif unchanged:
@@ -133,12 +178,153 @@ def _write(client: Client, path: str, asked: argparse.Namespace, start: Start) -
     elif asked.dry_run:
         _show_difference(out, edit)
     else:
-        out.line(f"Wrote {shown(asked.name)} to {safe(path)}")
+        out.line(f"Wrote {shown(name)} to {safe(path)}")
         if backup:
             say(f"The file as it was is kept in {safe(backup)}")
+        if strange and not asked.project:
+            say(f"There was no sign of {client.title} on this machine; the file was made all the same.")
         say(client.after)
-    if edit.there is not None and edit.there.kind in ("npm", "docker") and not asked.docker:
-        _tell_where_the_memory_was(edit.there)
+    _tell_of_others(client, path, name, there)
+    if edit.there is not None and not unchanged and not asked.docker:
+        _tell_where_the_memory_was(edit.there, start)
+
+
+def _there(client: Client, path: str) -> list[Found]:
+    """The memory servers that the file holds already."""
+    text = editing.text_of(path)
+    found = editing.servers(client, path, text) if text is not None else []
+    return [one for one in found if one.kind in ("ours", "npm", "docker")]
+
+
+def _name_there(client: Client, path: str, there: list[Found]) -> str:
+    """What a memory server is called there: the client's usual name, or that of the one that is there already, so that
+    it does not get a second memory beside it."""
+    names = [one.name for one in there if " (in " not in one.name]
+    if client.name in names or not names:
+        return client.name
+    if len(names) == 1:
+        say(f"The memory server in {safe(path)} is called {safe(names[0])}; that entry is meant.")
+        return names[0]
+    listed = ", ".join(map(shown, names))
+    raise UsageError(f"{shown(path)} has several memory servers: {listed}. Say which with --name, or name a new one.")
+
+
+def _with_its_memory(asked: argparse.Namespace, old: Found | None, start: Start) -> Start:
+    """The start, with the memory that the entry has now if none was asked for and it would get lost on the way between
+    a container and a program of this machine."""
+    if old is None or asked.file is not None or asked.profile is not None:
+        return start
+    if not asked.docker:
+        here = memory_here(old.container) if old.container is not None else None
+        return _started_with(here, None, docker=False) if here is not None else start
+    if old.kind == "docker":
+        here = memory_here(old.container) if old.container is not None else None
+        return _started_with(here, None, docker=True) if here is not None else start
+    file, profile = old.environ.get(environment.FILE), old.environ.get(environment.PROFILE)
+    if file and not (os.path.isabs(file) and "$" not in file):
+        raise UsageError(f"its memory is {shown(file)}, which a container cannot be given so: add --file or --profile.")
+    return _started_with(file, profile, docker=True) if file or profile else start
+
+
+def _tell_of_others(client: Client, path: str, name: str, there: list[Found]) -> None:
+    """Other memory servers that this client starts as well: two memories would be asked at once."""
+    others = [(one, path) for one in there if one.name != name]
+    machine = Machine(sys.platform, os.environ)
+    for place, keys in older_places(client, machine):
+        text = editing.text_of(place)
+        if text is not None:
+            found = editing.servers(client, place, text, keys)
+            others += [(one, place) for one in found if one.kind in ("ours", "npm", "docker")]
+    for one, where in others:
+        say(f"{safe(where)} also has a memory server {safe(one.name)}: {configured.memory_in_words(one)}")
+
+
+def _backup_folder(path: str) -> str | None:
+    """Where the copy of a project's file goes, outside of the project, which may be a repository."""
+    data = data_folder(os.environ, sys.platform)
+    if data is None:
+        return None
+    project = os.getcwd()
+    digest = hashlib.sha256(os.fsencode(project)).hexdigest()[:8]
+    return os.path.join(data, "config-backups", f"{os.path.basename(project) or 'root'}-{digest}")
+
+
+def _remove(client: Client, path: str, asked: argparse.Namespace) -> None:
+    there = _there(client, path)
+    name = asked.name or _name_there(client, path, there)
+    edit = editing.removed(client, path, name)
+    out = output()
+    backup = None
+    if not asked.dry_run:
+        backup = editing.write(edit, _backup_folder(path) if asked.project else None)
+    if asked.json:
+        write_json({"file": path, "changed": True, "dryRun": asked.dry_run, "backup": backup})
+        return
+    if asked.dry_run:
+        _show_difference(out, edit)
+        return
+    out.line(f"Removed {shown(name)} from {safe(path)}")
+    if backup:
+        say(f"The file as it was is kept in {safe(backup)}")
+    if edit.there is not None:
+        say(f"The memory stays where it is: {configured.memory_in_words(edit.there)}")
+
+
+def _hooks(asked: argparse.Namespace, client: Client, machine: Machine) -> None:
+    """Put the hook into Claude Code's settings, take it out, or show it."""
+    if asked.client != "claude-code" or asked.docker or asked.link:
+        raise UsageError("--hooks goes with claude-code, and without --docker and --link.")
+    path = hooks.settings_file(machine, asked.project)
+    start = _start(asked)
+    if asked.file is None and asked.profile is None:  # the memory that its server has
+        servers = _there(client, _project_file(asked.client, client) if asked.project else _user_file(client, machine))
+        ours = next((one for one in servers if one.kind == "ours" and one.name == (asked.name or client.name)), None)
+        known = ours.environ if ours is not None else {}
+        start = _started_with(known.get(environment.FILE), known.get(environment.PROFILE), docker=False)
+    command = hooks.command_line(start, brief.TOKENS, sys.platform)
+    if not (asked.write or asked.remove or asked.dry_run):
+        value: Any = hooks.with_hook(None, command)
+        for key in reversed(hooks.KEYS):
+            value = {key: value}
+        say(f"This belongs into {safe(path)}:\n")
+        output().line(jsonc.written(value))
+        return
+    edit = editing.changed_value(
+        path, hooks.KEYS, lambda held: hooks.with_hook(held, None if asked.remove else command)
+    )
+    unchanged = (edit.before or "") == edit.after
+    if asked.dry_run and not unchanged:
+        _show_difference(output(), edit)
+    elif unchanged:
+        output().line(f"{safe(path)} has no such hook." if asked.remove else f"{safe(path)} has it already.")
+    else:
+        backup = editing.write(edit, _backup_folder(path) if asked.project else None)
+        output().line(f"{'Removed the hook from' if asked.remove else 'Wrote the hook to'} {safe(path)}")
+        if backup:
+            say(f"The file as it was is kept in {safe(backup)}")
+
+
+def _all(asked: argparse.Namespace, machine: Machine) -> int:
+    """Every client that is on this machine, one after the other; a refusal does not keep the others from their turn."""
+    if asked.client is not None or asked.project or asked.link or not (asked.write or asked.remove or asked.dry_run):
+        raise UsageError("--all goes with --write, --remove or --dry-run, and without a client, --project and --link.")
+    status = 0
+    for name, client in CLIENTS.items():
+        path = next((path for path in places(client, machine) if os.path.exists(path)), None)
+        if path is None and name not in _NO_FILE_COUNTS:
+            path = next((one for one in places(client, machine) if os.path.isdir(os.path.dirname(one))), None)
+        if path is None or client.by_hand:
+            continue
+        try:
+            if asked.remove:
+                if any(one.kind in ("ours", "docker") for one in _there(client, path)):
+                    _remove(client, path, asked)
+            else:
+                _write(name, path, asked, _start(asked))
+        except MemoryServerError as error:
+            say(f"{client.title}: {safe(str(error))}")
+            status = 2
+    return status
 
 
 def _show_difference(out: Terminal, edit: editing.Edit) -> None:
@@ -151,13 +337,19 @@ def _show_difference(out: Terminal, edit: editing.Edit) -> None:
         out.line(out.styled(text, style) if style else text)
 
 
-def _tell_where_the_memory_was(old: Found) -> None:
-    written = old.start.env.get(environment.FILE)
-    if old.kind == "docker":
-        say("The memory of the container is in its volume: help has a page on how to bring it over.")
-    elif written is None:
+def _tell_where_the_memory_was(old: Found, start: Start) -> None:
+    """What becomes of the memory that the entry had, wherever that is not plain."""
+    written = old.environ.get(environment.FILE)
+    chosen = {environment.FILE, environment.PROFILE} & set(start.env)
+    if old.container is not None and memory_here(old.container) is None:
+        say(f"The container has its memory at {safe(told_memory(old.container))}: `help docker` tells how to move it.")
+    elif old.container is not None:
+        return
+    elif chosen and (written or old.environ.get(environment.PROFILE)):
+        say(f"Until now it had another memory: {configured.memory_in_words(old)}")
+    elif old.kind == "npm" and written is None:
         say(f"The npm server kept its memory in its own folder: `{program()} doctor` shows where; import adds it here.")
-    elif not os.path.isabs(os.path.expanduser(written)):
+    elif old.kind == "npm" and written and not os.path.isabs(os.path.expanduser(written)):
         say(f"{environment.FILE} is relative there: the npm server saw it from its own folder, we see it from ours.")
 
 
@@ -180,20 +372,35 @@ def _project_file(name: str, client: Client) -> str:
 
 
 def _list(machine: Machine, *, as_json: bool) -> None:
-    rows = [(name, client, places(client, machine)) for name, client in CLIENTS.items()]
+    found, _ = configured.entries(machine, archive(os.environ, sys.argv[0]), None)
+    rows = []
+    for name, client in CLIENTS.items():
+        files = places(client, machine)
+        servers = [one for one in found if one.client == name]
+        rows.append((name, client, files, servers))
     if as_json:
         write_json(
             [
-                {"client": name, "title": client.title, "files": files, "here": any(map(os.path.exists, files))}
-                for name, client, files in rows
+                {
+                    "client": name,
+                    "title": client.title,
+                    "files": files,
+                    "here": any(map(os.path.exists, files)),
+                    "servers": [{"name": one.name, "kind": one.kind, "memory": one.memory} for one in servers],
+                }
+                for name, client, files, servers in rows
             ]
         )
         return
     out = output()
     size = max(map(len, CLIENTS))
-    for name, client, files in rows:
+    for name, client, files, servers in rows:
         there = next((path for path in files if os.path.exists(path)), None)
         mark = out.styled(safe(there), "green") if there else out.styled("no file here", "dim")
         out.line(f"  {name:<{size}}  {client.title:<20}  {mark}")
+        for one in servers:
+            out.line(f"  {'':<{size}}  {safe(one.name)}: {one.kind}{f', {safe(one.memory)}' if one.memory else ''}")
+        if there and not servers:
+            out.line(out.styled(f"  {'':<{size}}  no memory server yet", "dim"))
     out.line()
     out.line(f"{program()} config CLIENT shows what belongs into its file, --write puts it there.")

@@ -57,12 +57,13 @@ def run(asked: argparse.Namespace) -> int:
     clients = [*_compared(found), *(Trial(f"{path} cannot be read", False, why) for path, why in unreadable)]
     used = os.path.realpath(memory.path) if memory.path else None
     old = [path for path in npm_memories(machine) if os.path.realpath(path) != used]
-    bad = [one for one in (memory.state, *memory.trials, *memory.beside) if one.ok is False] + clients
+    python = _python()
+    bad = [one for one in (*python, memory.state, *memory.trials, *memory.beside) if one.ok is False] + clients
     if asked.json:
-        write_json(_as_json(memory, found, clients, old))
+        write_json(_as_json(memory, found, [*python, *clients], old))
         return int(bool(bad))
     out = output()
-    _section(out, "This program", _program())
+    _section(out, "This program", _program(), python)
     where = [f"{safe(memory.path)}  ({memory.why})"] if memory.path else []
     _section(out, "The memory file", where, [memory.state, *memory.beside])
     if memory.folder:
@@ -106,6 +107,15 @@ def _program() -> list[str]:
     return [*lines, *(f"{name} = {safe(os.environ[name])}" for name in variables)]
 
 
+def _python() -> list[Trial]:
+    """What this interpreter lacks."""
+    try:
+        import ssl  # noqa: F401 (whether it is there)
+    except ImportError:
+        return [Trial("Python's ssl module", False, "it is missing: over stdio all works, serve --http does not")]
+    return []
+
+
 def _state(path: str) -> Trial:
     """What there is at the memory's path."""
     if not os.path.lexists(path):
@@ -131,7 +141,7 @@ def _tried(path: str) -> tuple[str, list[Trial]]:
 def _compared(found: list[Entry]) -> list[Trial]:
     """What is wrong with the entries, each by itself and all together."""
     wrong = [Trial(f"{one.client}, {one.name}", False, trouble) for one in found for trouble in one.troubles]
-    memories = dict.fromkeys(one.memory for one in found if one.kind == "this server" and one.memory)
+    memories = dict.fromkeys(one.memory for one in found if one.kind == "this server" and one.known)
     if len(memories) > 1:
         text = "their clients do not see the same memory: " + ", ".join(map(safe, memories))
         wrong.append(Trial("several memories are in use", None, text))
@@ -172,7 +182,7 @@ def _current_folder() -> str | None:
         return None
 
 
-def _as_json(memory: _Memory, found: list[Entry], clients: list[Trial], old: list[str]) -> dict[str, Any]:
+def _as_json(memory: _Memory, found: list[Entry], wrong: list[Trial], old: list[str]) -> dict[str, Any]:
     return {
         "version": __version__,
         "python": platform.python_version(),
@@ -185,6 +195,6 @@ def _as_json(memory: _Memory, found: list[Entry], clients: list[Trial], old: lis
         "trials": [one._asdict() for one in memory.trials],
         "beside": [one.what for one in memory.beside],
         "servers": [one._asdict() for one in found],
-        "troubles": [one._asdict() for one in clients],
+        "troubles": [one._asdict() for one in wrong],
         "npmMemories": old,
     }

@@ -11,7 +11,6 @@ import re
 import shlex
 import subprocess
 import sys
-import tempfile
 from typing import Final
 
 from memory_app.commands.memory import existing, opened, read_whole, refuse_read_only
@@ -111,7 +110,7 @@ def _line(fact: str) -> str:
 
 def _edited(name: str, facts: list[str]) -> list[str] | None:
     command = _editor()
-    with private_file(tempfile.gettempdir(), "facts.txt", written(name, facts).encode()) as path:
+    with private_file("facts.txt", written(name, facts).encode()) as path:
         try:
             status = subprocess.run([*command, path], check=False).returncode
         except OSError as error:

@@ -68,7 +68,10 @@ def run(name: str, arguments: Sequence[str], file: str | None, profile: str | No
     """Run one command to its end; see the table above. UsageError if there is no such command."""
     if name not in COMMANDS:
         raise UsageError(f"{shown(name)} is no command.{_meant(name)} Try: {program()} --help")
+    closed = sys.stdout is None
     _prepare_streams()
+    if closed:
+        return _failed("stdout is closed, so nothing can be printed")
     try:
         status = _run(name, arguments, file, profile)
         sys.stdout.flush()

@@ -5,16 +5,21 @@ that both have get the observations that they lack. The memory is backed up firs
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from typing import Any, Final
 
 from memory_app.commands.memory import changed, contents_of, located, opened, refuse_read_only, same_file
 from memory_app.commands.screen.terminal import output, safe, say, working, write_json
 from memory_app.commands.upkeep import states
 from memory_app.commands.upkeep.differences import Difference, show_side, show_types
+from memory_app.commands.upkeep.inspection import judged
 from memory_app.commands.upkeep.union import united
 from memory_app.errors import UsageError
 from memory_app.graph.graph import Graph
 from memory_app.text import counted, shown
+
+_LONGEST_KIND: Final = 60
+"""Characters of what an item is that could not be taken: the type of a record can be any text."""
 
 EXAMPLES: Final = (
     ("import old-memory.jsonl --dry-run", "say what would be added, change nothing"),
@@ -59,14 +64,15 @@ def run(asked: argparse.Namespace) -> int:
     path = located(asked, writes=not asked.dry_run).path
     if not asked.dry_run:
         refuse_read_only(path)
-    graphs, left = [], 0
+    graphs: list[Graph] = []
+    left: Counter[str] = Counter()
     for source in asked.sources:
         if source != "-" and same_file(source, path):
             raise UsageError(f"{shown(source)} is the memory itself: there is nothing to import.")
         with working("Reading"):
             contents = contents_of(source)
             graphs.append(Graph.of(contents))
-        left += len(contents.head) + len(contents.tail)
+        left.update(_kind(raw) for raw in (*contents.head, *contents.tail) if judged(raw)[0])
     work = _Import(path, graphs)
     with opened(path, quiet=True) as store:
         if asked.dry_run:
@@ -78,10 +84,16 @@ def run(asked: argparse.Namespace) -> int:
         write_json(_as_json(path, work, left, dry=asked.dry_run))
     else:
         _tell(path, work, left, dry=asked.dry_run)
-    return 0
+    return 1 if left else 0
 
 
-def _tell(path: str, work: _Import, left: int, *, dry: bool) -> None:
+def _kind(raw: bytes) -> str:
+    """What an item that could not be taken is, in a few words."""
+    kind, text = judged(raw)
+    return "unreadable" if kind == "unreadable" else text[:_LONGEST_KIND]
+
+
+def _tell(path: str, work: _Import, left: Counter[str], *, dry: bool) -> None:
     out = output()
     added = work.difference.second
     if not any(added):
@@ -92,20 +104,20 @@ def _tell(path: str, work: _Import, left: int, *, dry: bool) -> None:
     if work.difference.types:
         out.line("  Of another type there (the memory's own stays):")
         show_types(out, work.difference.types)
-    if left:
-        what = "is no record of ours" if left == 1 else "are no records of ours"
-        say(f"{counted(left, 'line')} that {what} {'would stay' if dry else 'stayed'} behind")
+    for kind, number in left.items():
+        say(f"{counted(number, 'item')} not taken: {shown(kind)}")
     if work.backup:
         say(f"The memory as it was is kept in {safe(work.backup)}")
 
 
-def _as_json(path: str, work: _Import, left: int, *, dry: bool) -> dict[str, Any]:
+def _as_json(path: str, work: _Import, left: Counter[str], *, dry: bool) -> dict[str, Any]:
     found = work.difference.as_json("memory", "import")
     return {
         "file": path,
         "dryRun": dry,
         "added": found["importOnly"],
         "types": found["types"],
-        "linesLeftBehind": left,
+        "linesLeftBehind": left.total(),
+        "notTaken": dict(left),
         "backup": work.backup,
     }

@@ -12,7 +12,7 @@ from typing import Final
 from memory_app.commands.memory import changed, existing, opened, read_whole, refuse_read_only
 from memory_app.commands.screen.terminal import output, safe, working, write_json
 from memory_app.commands.upkeep import states
-from memory_app.commands.upkeep.inspection import judged
+from memory_app.commands.upkeep.inspection import holds_json, judged
 from memory_app.commands.upkeep.mending import Mended, Options, mend
 from memory_app.graph.graph import Graph
 from memory_app.text import counted
@@ -52,7 +52,8 @@ class _Repair:
         """What there is to mend in the file that this graph was read from; None for nothing."""
         unreadable: frozenset[bytes] = frozenset()
         if self._asked.drop_unreadable:
-            unreadable = frozenset(raw for raw in (*graph.head, *graph.tail) if judged(raw)[0] == "unreadable")
+            kept = (*graph.head, *graph.tail)
+            unreadable = frozenset(raw for raw in kept if judged(raw)[0] == "unreadable" and not holds_json(raw))
         mended = mend(graph, Options(self._asked.add_missing, unreadable))
         after = b"".join(mended.graph.chunks())
         present = read_whole(self._path)

@@ -1,6 +1,6 @@
 """Find entities by words in their name, type or observations, as the search_nodes tool does: small and capital letters,
 accents and widths of letters do not matter; if nothing holds the words as they stand together, what holds all of them
-anywhere is found."""
+anywhere is found, else what comes near."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ def register(parser: argparse.ArgumentParser) -> None:
 def run(asked: argparse.Namespace) -> int:
     query = " ".join(asked.words)
     graph = graph_of(asked)
-    found = queries.search(graph, query)
+    found, loose = queries.search(graph, query)
+    if not loose:
+        found = queries.by_relevance(found, query)
     if asked.type is not None:
         found = [line for line in found if fold(line.entity_type) == fold(asked.type)]
     shown = found[: asked.limit] if asked.limit else found
@@ -47,12 +49,16 @@ def run(asked: argparse.Namespace) -> int:
             {"name": one.name, "entityType": one.entity_type, "observations": one.observations()} for one in shown
         ]
         ends = [{"from": one.source, "to": one.target, "relationType": one.relation_type} for one in relations]
-        write_json({"entities": entities, "relations": ends, "total": len(found)})
+        answer = {"entities": entities, "relations": ends, "total": len(found)}
+        write_json({**answer, "loose": True} if loose else answer)
         return 0 if found else 1
     if not found:
         say("Nothing matches. Try fewer or shorter words.")
         return 1
     out = output()
+    if loose:
+        out.line("No entity holds all of these words. These come near, the best first.")
+        out.line()
     words = [fold(query), *fold(query).split()]
     for line in shown:
         portrait.show(out, graph, line, words=[word for word in words if word.strip()], most=_MOST)

@@ -124,6 +124,11 @@ def _serve_http(asked: argparse.Namespace) -> int:
     try:
         from memory_app.server.http.run import run as serve
     except ModuleNotFoundError as error:
+        if error.name in ("ssl", "_ssl"):
+            raise UsageError(
+                f"this Python ({shown(sys.executable)}) was built without ssl, which serving over HTTP needs. "
+                "Use another Python; over stdio this one serves."
+            ) from None
         raise UsageError(f"what serving over HTTP needs is not there ({error.name}).") from None
     return serve(paths, report, granted, key)
 

@@ -1,4 +1,4 @@
-"""The folders that a new file needs: made for their owner alone, and taken back if they were made in vain.
+"""Folders for a new file: created for the owner alone, removed again if the file is not written.
 
 1. Make the outermost missing folder. A crash here leaves an empty folder at most, which the next one finds and takes.
 2. Sync it into its parent, also if another process made it, since that one may not have got there.

@@ -5,16 +5,17 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import tempfile
 from collections.abc import Iterator
 
 from memory_app.disk import calls
 
 
 @contextlib.contextmanager
-def private_file(folder: str, name: str, data: bytes) -> Iterator[str]:
-    """The path of a new file that holds `data`, below `folder`. At the end it is removed, and so is whatever else the
+def private_file(name: str, data: bytes) -> Iterator[str]:
+    """The path of a new file that holds `data`, below the folder of temporary files. At the end it is removed, and so is whatever else the
     other program has left beside it."""
-    inside = os.path.join(folder, f"memory-{secrets.token_hex(8)}")
+    inside = os.path.join(tempfile.gettempdir(), f"memory-{secrets.token_hex(8)}")
     if not calls.make_folder(inside):
         raise FileExistsError(inside)
     try:

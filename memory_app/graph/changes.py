@@ -12,6 +12,7 @@ from typing import NamedTuple
 from memory_app.errors import GraphError
 from memory_app.graph.graph import Graph
 from memory_app.graph.near import near_names
+from memory_app.graph.reload import has_orphans, reload
 from memory_app.jsonl.lines import with_observations, without_observations
 from memory_app.jsonl.records import EntityLine, RelationLine, new_entity, new_relation, quote
 
@@ -56,7 +57,10 @@ def create_entities(graph: Graph, asked: Sequence[NewEntity]) -> tuple[Graph, li
             skipped.append(entity.name)
         else:
             made[entity.name] = new_entity(entity.name, entity.entity_type, entity.observations)
-    return graph.adding(made.values()), list(made.values()), skipped
+    after = graph.adding(made.values())
+    if made and has_orphans(graph):
+        after, _ = reload(after, b"".join(after.chunks()))  # observations that waited for one of these entities
+    return after, list(made.values()), skipped
 
 
 def create_relations(graph: Graph, asked: Sequence[RelationKey]) -> tuple[Graph, list[RelationLine]]:

@@ -23,6 +23,8 @@ from memory_app.jsonl.lines import (
 )
 from memory_app.jsonl.records import (
     KIND_KEYS,
+    OBSERVATION_KEYS,
+    OWNER_KEYS,
     RELATION_KEYS,
     SOURCE_KEYS,
     TARGET_KEYS,
@@ -34,6 +36,7 @@ OTHER_VALUES: Final = "otherValues"
 """The key that keeps what differed when two records became one; `repair` uses the same. It is not served."""
 
 _OWN_OF_ENTITIES: Final = frozenset({*KIND_KEYS, "name", "observations", OTHER_VALUES})
+_OWN_OF_OBSERVATIONS: Final = _OWN_OF_ENTITIES.union(OWNER_KEYS, OBSERVATION_KEYS)
 _OWN_OF_RELATIONS: Final = frozenset({*KIND_KEYS, *SOURCE_KEYS, *TARGET_KEYS, *RELATION_KEYS, OTHER_VALUES})
 
 
@@ -111,7 +114,8 @@ def absorbed(line: EntityLine, other: EntityLine) -> EntityLine:
         if text is not None and text not in have:
             lacking.setdefault(text, raw)
     made = with_items(line, list(lacking.values())) if lacking else line
-    return with_other_keys(made, other, _OWN_OF_ENTITIES, OTHER_VALUES)
+    own = _OWN_OF_OBSERVATIONS if other.part else _OWN_OF_ENTITIES
+    return with_other_keys(made, other, own, OTHER_VALUES)
 
 
 def _moved_relations(graph: Graph, old: str, new: str, *, loops: bool) -> tuple[list[RelationLine], list[RelationLine]]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from memory_app.graph.blocks import Blocks
 from memory_app.jsonl.lines import chunks
@@ -35,7 +35,7 @@ class Parts(Protocol):
 class Graph:
     """A snapshot. `entities` and `touching` are read by others and changed by nobody."""
 
-    __slots__ = ("entities", "entity_lines", "head", "relation_lines", "repeats", "tail", "touching")
+    __slots__ = ("entities", "entity_lines", "head", "relation_lines", "repeats", "tail", "touching", "word_index")
 
     def __init__(
         self,
@@ -46,6 +46,7 @@ class Graph:
         head: tuple[bytes, ...],
         tail: tuple[bytes, ...],
         repeats: bool,
+        word_index: list[Any] | None = None,
     ) -> None:
         self.entities = entities  # by name: the first line
         self.touching = touching  # by name, of an entity or not: the relations at that end, in file order
@@ -54,6 +55,8 @@ class Graph:
         self.head = head
         self.tail = tail
         self.repeats = repeats  # some entity or relation stands on more than one line
+        # Of the loose search, once it was needed; shared with the snapshots made of this one, so it changes: see loose.
+        self.word_index: list[Any] = [] if word_index is None else word_index
 
     @classmethod
     def empty(cls) -> Graph:
@@ -75,7 +78,7 @@ class Graph:
                 line = _placed(line, len(entity_lines))
                 line.entity_type = words.setdefault(line.entity_type, line.entity_type)
                 entity_lines.append(line)
-                if entities.setdefault(line.name, line) is not line:
+                if line.part or entities.setdefault(line.name, line) is not line:
                     entity_repeats.setdefault(line.name, []).append(line)
             else:
                 line = _placed(line, len(relation_lines))
@@ -87,6 +90,8 @@ class Graph:
                 if relations.setdefault(key, line) is not line:
                     relation_repeats.setdefault(key, []).append(line)
         for name, also in entity_repeats.items():
+            if name not in entities:
+                continue  # observations without their entity, which the file format does not hand in
             first = entities[name].placed(entities[name].order, tuple(also))
             entities[name] = entity_lines[first.order] = first
         for key, others in relation_repeats.items():
@@ -159,6 +164,7 @@ class Graph:
             self.head,
             tail,
             self.repeats,
+            self.word_index,
         )
 
     def _touching_with(

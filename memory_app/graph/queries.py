@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from memory_app.graph import loose
 from memory_app.graph.blocks import SEPARATOR
 from memory_app.graph.graph import Graph
 from memory_app.jsonl.records import EntityLine, RelationLine
@@ -61,8 +62,24 @@ def joined(
     return between, external
 
 
-def search(graph: Graph, query: str) -> list[EntityLine]:
-    """The entities that match: those that hold the whole folded query, else those that hold all of its words."""
+class Matches(NamedTuple):
+    """What a search found: in file order, or best first if `loose`, since no entity holds all of the words."""
+
+    lines: list[EntityLine]
+    loose: bool = False
+
+
+def search(graph: Graph, query: str) -> Matches:
+    """The entities that hold the whole folded query, else those that hold all of its words, else what comes near."""
+    found = strict_search(graph, query)
+    if found:
+        return Matches(found)
+    near = loose.search(graph, query)
+    return Matches(near, bool(near))
+
+
+def strict_search(graph: Graph, query: str) -> list[EntityLine]:
+    """The entities that hold the whole folded query, else those that hold all of its words."""
     if not query.strip():
         return list(graph.first_entities())
     folded = fold(query)

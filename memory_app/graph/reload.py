@@ -37,7 +37,8 @@ def reload(old: Graph, data: bytes) -> tuple[Graph, document.Contents | None]:
         contents = document.read(data, lines)
         graph = Graph.of(contents)
         # Whether only the white space around the records is another.
-        same = not contents.foreign and graph.head == old.head and _raws(graph) == _raws(old)
+        kept = (graph.head, graph.tail) == (old.head, old.tail)
+        same = not contents.foreign and kept and _raws(graph) == _raws(old)
         return old if same else graph, contents
 
 
@@ -47,13 +48,18 @@ def _raws(graph: Graph) -> list[bytes]:
     return [*graph.head, *(line.raw for line in entities), *(line.raw for line in relations), *graph.tail]
 
 
+def has_orphans(graph: Graph) -> bool:
+    """Whether some kept line may be an observation that becomes a record once its entity is there."""
+    return any(b'"observation"' in raw for raw in (*graph.head, *graph.tail))
+
+
 def _is_bare(graph: Graph) -> bool:
     """Whether a graph is unknown lines alone: the file's own marker tells that it is a memory and parts them."""
     return bool(graph.head or graph.tail) and not graph.entity_lines.size + graph.relation_lines.size
 
 
 def _patched(old: Graph, data: bytes) -> Graph:
-    if _is_bare(old):
+    if _is_bare(old) or has_orphans(old):
         raise _Elsewise
     if data and not data.endswith(b"\n"):
         data += b"\n"
@@ -123,6 +129,8 @@ def _is_line_start(data: bytes, place: int) -> bool:
 def _only_record(raw: bytes) -> Line:
     found = read_line(raw)
     if len(found) != 1 or isinstance(found[0], bytes) or found[0].raw != raw:
+        raise _Elsewise
+    if isinstance(found[0], EntityLine) and found[0].part:
         raise _Elsewise
     return found[0]
 

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 from memory_app.errors import MemoryServerError
 from memory_app.jsonl.lines import OWN_MARKER, from_value, read_line
 from memory_app.jsonl.parser import parse, parse_all, skip_space
-from memory_app.jsonl.records import Line
+from memory_app.jsonl.records import SOURCE_KEYS, TARGET_KEYS, EntityLine, Line, observations_key
 
 # First lines by which programs know their own memory files; they hold no facts and stay where they are.
 _MARKER: Final = re.compile(rb'\s*\{\s*"_?type"\s*:\s*"_aim"')
@@ -28,8 +28,21 @@ _RECORD_START: Final = re.compile(rb'[\s,\xef\xbb\xbf]*\{\s*"_?type"\s*:\s*"(ent
 _AROUND: Final = b" \t\r,\xef\xbb\xbf"
 _TORN_STARTS: Final = (b'{"type":"entity"', b'{"type":"relation"')
 # The lists of a document, and the kind of record that each holds; under which keys programs wrap a document.
-_PARTS: Final = {"entities": "entity", "relations": "relation"}
-_WRAPPERS: Final = ("graph", "memory")
+_PARTS: Final = {
+    "entities": "entity",
+    "nodes": "entity",
+    "relations": "relation",
+    "relationships": "relation",
+    "edges": "relation",
+}
+_WRAPPERS: Final = ("graph", "memory", "knowledgeGraph", "knowledge_graph", "data")
+# How a line begins that may hold a document, and how the first of the lines over which one is spread.
+_SPREAD_START: Final = re.compile(rb"[\s,\xef\xbb\xbf]*[\[{]\s*$")
+_DOCUMENT_START: Final = re.compile(
+    rb'[\s,\xef\xbb\xbf]*(?:\[|\{\s*"(?:entities|nodes|relations|relationships|edges|version|'
+    + "|".join(_WRAPPERS).encode()
+    + rb')"\s*:)'
+)
 _LINES_SHOWN: Final = 5  # line numbers that a notice names before it only counts
 
 # A key as it stands in UTF-8; in UTF-16 and UTF-32 there is a zero byte beside each of these characters.
@@ -74,14 +87,17 @@ def read(data: bytes, known: Mapping[bytes, Line] | None = None) -> Contents:
         except NotAMemory:
             pass  # or lines of ours, of which the first is damaged
     contents = _read_lines(data, known or {})
-    if contents.lines and not (contents.head and _is_one_value(data)):
+    kept = (*contents.head, *contents.tail)
+    spread = any(map(_SPREAD_START.match, kept))
+    whole = (spread or bool(contents.head) or contents.foreign) and _is_one_value(data)
+    if contents.lines and not spread and not whole:
         return contents
     if not data.strip(_AROUND + b"\n"):
         return contents
     other = _read_document(data)
-    if other is not None and len(other.lines) >= len(contents.lines):
+    # Records that stand in lines keep their bytes, unless a document over several lines has more beside them.
+    if other is not None and len(other.lines) >= len(contents.lines) + (bool(contents.lines) and not whole):
         return other
-    kept = (*contents.head, *contents.tail)
     if contents.lines or any(map(_is_ours, kept)) or (len(kept) == 1 and _is_torn(kept[0])):
         return contents
     if any(line.strip(_AROUND) == OWN_MARKER for line in data.split(b"\n")):
@@ -119,6 +135,7 @@ def _read_lines(data: bytes, known: Mapping[bytes, Line]) -> Contents:
     kept_at: list[int] = []
     several_at: list[int] = []
     divided = False
+    documents_at: list[int] = []
     for number, raw in enumerate(data.split(b"\n"), 1):
         line = known.get(raw)
         if line is not None:
@@ -132,17 +149,55 @@ def _read_lines(data: bytes, known: Mapping[bytes, Line]) -> Contents:
                 lines.append(piece)
             elif piece.strip(_AROUND) == OWN_MARKER:
                 divided = True
+            elif _DOCUMENT_START.match(piece) and (records := _records_of(piece)):
+                lines += [one for one in records if not isinstance(one, bytes)]
+                tail += [one for one in records if isinstance(one, bytes)]
+                documents_at.append(number)
             else:
                 (tail if lines or divided else head).append(piece)
-                kept_at.append(number)
+                if not _MARKER.match(piece):  # it is in its place
+                    kept_at.append(number)
+    lines, orphans = _without_orphans(lines)
+    tail += orphans
     while head and head[0].startswith(codecs.BOM_UTF8):
         head[0] = head[0].removeprefix(codecs.BOM_UTF8)
     notices = []
     if kept_at:
         notices.append(_notice(kept_at, "is no record that can be read; it is kept as it is"))
+    if orphans:
+        notices.append(f"observations without their entity: {len(orphans)} records; they are kept as they are")
+    if documents_at:
+        notices.append(_notice(documents_at, "holds a document of several records; each is read"))
     if several_at:
         notices.append(_notice(several_at, "holds more than one record; each is read"))
-    return Contents(tuple(head), tuple(lines), tuple(tail), False, tuple(notices))
+    return Contents(tuple(head), tuple(lines), tuple(tail), bool(documents_at), tuple(notices))
+
+
+def _without_orphans(lines: list[Line]) -> tuple[list[Line], list[bytes]]:
+    """The lines without those observations whose entity no line states, and these as they stand in the file."""
+    parts = {line.name for line in lines if isinstance(line, EntityLine) and line.part}
+    if not parts:
+        return lines, []
+    parts.difference_update(line.name for line in lines if isinstance(line, EntityLine) and not line.part)
+    kept: list[Line] = []
+    orphans: list[bytes] = []
+    for line in lines:
+        if isinstance(line, EntityLine) and line.part and line.name in parts:
+            orphans.append(line.raw)
+        else:
+            kept.append(line)
+    return kept, orphans
+
+
+def _records_of(line: bytes) -> list[Line | bytes] | None:
+    """What a document on one line holds; None if it is none, or has no record."""
+    try:
+        value = parse_all(line.decode().lstrip("\ufeff").strip(" \t\r,"))
+        found = list(_expand(value)) if isinstance(value, list) or _is_document(value) or _inside(value) else []
+    except (ValueError, RecursionError):
+        return None
+    records = [one for one in found if not isinstance(one, bytes)]
+    return found if records and not _is_of_another_program([value], records) else None
 
 
 def _notice(numbers: Sequence[int], what: str) -> str:
@@ -180,10 +235,13 @@ def _read_document(data: bytes) -> Contents | None:
         pieces = [piece for value in values for piece in _expand(value)]
     except (ValueError, RecursionError):
         return None
-    lines = tuple(piece for piece in pieces if not isinstance(piece, bytes))
+    records, orphans = _without_orphans([piece for piece in pieces if not isinstance(piece, bytes)])
+    lines = tuple(records)
+    if lines and _is_of_another_program(values, lines):
+        return None
     if not lines and not all(map(_is_empty, values)):
         return None
-    kept = tuple(piece for piece in pieces if isinstance(piece, bytes))
+    kept = (*(piece for piece in pieces if isinstance(piece, bytes)), *orphans)
     if not pieces and all(value in ({}, []) for value in values):
         return Contents((), (), (), False, ())
     notice = f"it is not in lines; records read from its other shape: {len(lines)}"
@@ -208,6 +266,19 @@ def _values(text: str) -> Iterator[Any]:
             position = skip_space(text, position + 1)
 
 
+def _is_of_another_program(values: Sequence[Any], lines: Sequence[Line]) -> bool:
+    """Whether it only looks like ours: entities without one observation, type or relation, and other keys."""
+    if any(not isinstance(line, EntityLine) or line.entity_type or line.own_observations() for line in lines):
+        return False
+    ours = {*_PARTS, *_WRAPPERS, "name", "type", "entityType", "observations"}
+    return any(isinstance(value, dict) and (set(value) - ours or _has_other_keys(value, ours)) for value in values)
+
+
+def _has_other_keys(document: dict[str, Any], ours: Collection[str]) -> bool:
+    items = document.get("entities", document.get("nodes"))
+    return isinstance(items, list) and any(isinstance(item, dict) and set(item) - set(ours) for item in items)
+
+
 def _is_document(value: Any) -> bool:
     return isinstance(value, dict) and any(isinstance(value.get(key), list | dict) for key in _PARTS)
 
@@ -220,17 +291,15 @@ def _inside(value: Any) -> str | None:
 
 
 def _is_empty(value: Any) -> bool:
-    """A document of our kind without one item. One with other keys has to have both lists, to be known as ours."""
+    """A document of our kind without one item. One with other keys has to have lists of both kinds."""
     if value in ({}, []):
         return True
     inside = _inside(value)
     if inside is not None:
         return len(value) == 1 and _is_empty(value[inside])
-    return (
-        _is_document(value)
-        and not any(value.get(key) for key in _PARTS)
-        and (all(key in value for key in _PARTS) or len(value) == 1)
-    )
+    if not _is_document(value) or any(value.get(key) for key in _PARTS):
+        return False
+    return len(value) == 1 or {kind for key, kind in _PARTS.items() if key in value} == set(_PARTS.values())
 
 
 def _expand(value: Any) -> Iterator[Line | bytes]:
@@ -243,17 +312,64 @@ def _expand(value: Any) -> Iterator[Line | bytes]:
         yield from _expand(value[inside])
         yield from _rest(value, (inside,))
     elif _is_document(value):
-        for key, kind in _PARTS.items():
-            items = value.get(key)
-            if isinstance(items, dict):
-                items = [{"name": name} | item if isinstance(item, dict) else item for name, item in items.items()]
-            elif not isinstance(items, list):
-                items = [] if items is None else [items]
-            for item in items:
-                yield from_value(item, kind)
-        yield from _rest(value, _PARTS)
+        parts = {key: kind for key, kind in _PARTS.items() if key in value}
+        names = _names_by_id(value)
+        for key, kind in parts.items():
+            for item in _items(value[key]):
+                yield from_value(_with_names(item, names) if kind == "relation" else _flat(item), kind)
+        yield from _rest(value, parts)
     elif value:
         yield from_value(value, None)
+
+
+def _items(part: Any) -> list[Any]:
+    """The items of a part of a document: a list, an object by names, or one by types and names."""
+    if isinstance(part, list):
+        return part
+    if not isinstance(part, dict):
+        return [] if part is None else [part]
+    if part and all(isinstance(group, dict) and _is_group(group) for group in part.values()):
+        return [
+            {"name": name, "entityType": kind, **item} for kind, group in part.items() for name, item in group.items()
+        ]
+    return [{"name": name, **item} if isinstance(item, dict) else item for name, item in part.items()]
+
+
+def _is_group(group: dict[str, Any]) -> bool:
+    """Whether these are entities by name, and not one entity."""
+    return bool(group) and all(isinstance(item, dict) for item in group.values()) and "properties" not in group
+
+
+def _flat(item: Any) -> Any:
+    """An entity with the observations that lie in its properties, if it has none elsewhere."""
+    if isinstance(item, dict) and observations_key(item) is None and isinstance(item.get("properties"), dict):
+        key = observations_key(item["properties"])
+        if key is not None:
+            return {**item, "observations": item["properties"][key]}
+    return item
+
+
+def _names_by_id(document: dict[str, Any]) -> dict[Any, str]:
+    """The names of a document's entities by the ids that its relations may use."""
+    found: dict[Any, str] = {}
+    for part in ("entities", "nodes"):
+        for item in _items(document.get(part)):
+            name = item.get("name", item.get("label")) if isinstance(item, dict) else None
+            if isinstance(name, str) and isinstance(item.get("id"), (str, int)):
+                found[item["id"]] = name
+    return found
+
+
+def _with_names(item: Any, names: Mapping[Any, str]) -> Any:
+    """A relation with names in place of ids."""
+    if not isinstance(item, dict) or not names:
+        return item
+    ends = {
+        key: names[item[key]]
+        for key in (*SOURCE_KEYS, *TARGET_KEYS)
+        if isinstance(item.get(key), (str, int)) and item[key] in names
+    }
+    return {**item, **ends}
 
 
 def _rest(value: dict[str, Any], taken: Collection[str]) -> Iterator[Line | bytes]:

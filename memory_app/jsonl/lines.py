@@ -11,11 +11,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from memory_app.jsonl.parser import parse, skip_space
 from memory_app.jsonl.records import (
     KIND_KEYS,
+    OWNER_KEYS,
     RELATION_KEYS,
     SOURCE_KEYS,
     TARGET_KEYS,
@@ -25,7 +26,10 @@ from memory_app.jsonl.records import (
     RelationLine,
     encode,
     first_key,
+    listed,
+    name_key,
     observation_text,
+    observations_key,
     quote,
     record,
 )
@@ -81,11 +85,16 @@ def from_value(value: Any, kind: str | None) -> Line | bytes:
     if made is None:
         return encode(value)
     body: dict[str, Any]
+    if isinstance(made, EntityLine) and made.part:
+        raw = encode(value)
+        return record(value, raw) or raw
     if isinstance(made, EntityLine):
-        items = value.get("observations")
+        key, named = observations_key(value), name_key(value)
+        items = None if key is None else listed(value[key])
         kept = items if isinstance(items, list) else [] if items is None else [items]
-        body = {"type": "entity", "name": value["name"], "entityType": made.entity_type, "observations": kept}
-        taken = {first_key(value, TYPE_KEYS)}
+        name = made.name if named is None else value[named]
+        body = {"type": "entity", "name": name, "entityType": made.entity_type, "observations": kept}
+        taken = {first_key(value, TYPE_KEYS), key, named}
     else:
         body = {"type": "relation", "from": made.source, "to": made.target, "relationType": made.relation_type}
         taken = {first_key(value, keys) for keys in (SOURCE_KEYS, TARGET_KEYS, RELATION_KEYS)}
@@ -102,7 +111,7 @@ def with_observations(line: EntityLine, added: Sequence[str]) -> EntityLine:
 
 def with_items(line: EntityLine, added: Sequence[str]) -> EntityLine:
     """The same for items that are given as their JSON."""
-    text = line.raw.decode()
+    text = _in_our_keys(line)
     items = ",".join(added)
     span = _span(text, "observations")
     if span is None:
@@ -136,8 +145,8 @@ def with_observation_replaced(line: EntityLine, old: str, new: str) -> EntityLin
 
 def items_of(line: EntityLine) -> list[tuple[str | None, str]]:
     """The observations of this line alone: what each says, and its JSON."""
-    text = line.raw.decode()
-    span = _span(text, "observations")
+    text = _editable(line)
+    span = _observations_span(line, text)
     if span is None:
         return []
     start, end = span
@@ -156,12 +165,13 @@ def items_of(line: EntityLine) -> list[tuple[str | None, str]]:
 
 def with_name(line: EntityLine, name: str) -> EntityLine:
     """The record of another name; every other byte stays."""
-    return _edited(line, _with_value(line.raw.decode(), ("name",), name))
+    keys = OWNER_KEYS if line.part else ("name",)
+    return _edited(line, _with_value(_editable(line), keys, name))
 
 
 def with_type(line: EntityLine, entity_type: str) -> EntityLine:
     """The record of another type; every other byte stays."""
-    return _edited(line, _with_value(line.raw.decode(), TYPE_KEYS, entity_type))
+    return _edited(line, _with_value(_in_our_keys(line), TYPE_KEYS, entity_type))
 
 
 def with_ends(line: RelationLine, source: str, target: str) -> RelationLine:
@@ -176,11 +186,11 @@ def with_other_keys(line: L, other: Line, own: Collection[str], differing: str) 
     What the record has under the same key stays; a value that differs from it is kept in an object under the key
     `differing`, in a list under its own key.
     """
-    text, taken = line.raw.decode(), other.raw.decode()
-    have = {key: text[start:end] for key, start, end in _members(text)}
+    text, taken = (_editable(one) if isinstance(one, EntityLine) else one.raw.decode() for one in (line, other))
+    have = {key: text[start:end] for key, _, start, end in _members(text)}
     added: list[str] = []
     apart: dict[str, list[Any]] = {}
-    for key, start, end in _members(taken):
+    for key, _, start, end in _members(taken):
         if key in own or have.get(key) == taken[start:end]:
             continue
         if key in have:
@@ -200,7 +210,7 @@ def with_other_keys(line: L, other: Line, own: Collection[str], differing: str) 
     if added:
         end = text.rindex("}")
         text = f"{text[:end].rstrip()},{','.join(added)}{text[end:]}"
-    if text.encode() == line.raw:
+    if not added and not apart:
         return line
     return _edited(line, text) if isinstance(line, EntityLine) else _edited_relation(line, text)
 
@@ -228,14 +238,23 @@ def _with_each_once(held: Any, others: Sequence[Any]) -> list[Any]:
     return [*there, *(one for one in others if one not in there)]
 
 
-def _members(text: str) -> Iterator[tuple[str, int, int]]:
-    """The keys of a record's text, and where the value of each stands."""
+class _Member(NamedTuple):
+    """A key of a record's text and its value: where both stand."""
+
+    key: str
+    start: int
+    value: int
+    end: int
+
+
+def _members(text: str) -> Iterator[_Member]:
     position = skip_space(text, 1)
     while text[position] == '"':
+        start = position
         key, position = _scan_string(text, position + 1)
-        start = skip_space(text, skip_space(text, position) + 1)  # over the colon
-        _, end = parse(text, start)
-        yield key, start, end
+        value = skip_space(text, skip_space(text, position) + 1)  # over the colon
+        _, end = parse(text, value)
+        yield _Member(key, start, value, end)
         position = skip_space(text, end)
         if text[position] == ",":
             position = skip_space(text, position + 1)
@@ -243,7 +262,47 @@ def _members(text: str) -> Iterator[tuple[str, int, int]]:
 
 def _span(text: str, key: str) -> tuple[int, int] | None:
     """Where the value of a key stands in a record's text."""
-    return next(((start, end) for found, start, end in _members(text) if found == key), None)
+    return next(((start, end) for found, _, start, end in _members(text) if found == key), None)
+
+
+def _in_our_keys(line: EntityLine) -> str:
+    """The record's text with our keys in place of the spellings that are read for them."""
+    text = line.raw.decode()
+    if line.plain:
+        return text
+    value = parse(text)[0]
+    renamed: dict[str | None, str] = {
+        name_key(value): "name",
+        first_key(value, TYPE_KEYS): "entityType",
+        observations_key(value): "observations",
+    }
+    stated = first_key(value, KIND_KEYS)
+    own_type = stated is not None and value[stated] != "entity" and first_key(value, TYPE_KEYS) is None
+    if own_type:  # a fork that writes `_type` for `type` goes on reading its records
+        renamed[stated] = "entityType"
+    made = text
+    for member in reversed(list(_members(text))):
+        if member.key not in renamed:
+            continue
+        ours, held = renamed[member.key], value[member.key]
+        if ours == "observations" and listed(held) is not held:  # a list in an object of its own
+            start, end = _span(text[member.value : member.end], next(iter(held))) or (0, member.end - member.value)
+            made = made[: member.value] + text[member.value :][start:end] + made[member.end :]
+        if ours != member.key and ours not in value:
+            made = made[: member.start] + quote(ours) + made[text.index(":", member.start + len(member.key)) :]
+    if own_type:
+        made = made[: made.index("{") + 1] + '"type":"entity",' + made[made.index("{") + 1 :].lstrip()
+    return made
+
+
+def _editable(line: EntityLine) -> str:
+    """The text in which a record is edited; one of observations alone keeps its keys."""
+    return line.raw.decode() if line.part else _in_our_keys(line)
+
+
+def _observations_span(line: EntityLine, text: str) -> tuple[int, int] | None:
+    key = observations_key(parse(text)[0]) if line.part else "observations"
+    return None if key is None else _span(text, key)
 
 
 def _with_value(text: str, keys: Sequence[str], value: str) -> str:
@@ -258,15 +317,15 @@ def _with_value(text: str, keys: Sequence[str], value: str) -> str:
 
 
 def _with_all_items(line: EntityLine, items: Sequence[str]) -> EntityLine:
-    text = line.raw.decode()
-    start, end = _span(text, "observations") or (0, 0)
+    text = _editable(line)
+    start, end = _observations_span(line, text) or (0, 0)
     return _edited(line, f"{text[:start]}[{','.join(items)}]{text[end:]}")
 
 
 def _said_anew(raw: str, old: str, new: str) -> str:
     """An observation's JSON with another text."""
     if raw.startswith("{"):
-        for _, start, end in _members(raw):
+        for _, _, start, end in _members(raw):
             value = parse(raw, start)[0]
             if isinstance(value, str) and observation_text(value) == old:
                 return f"{raw[:start]}{quote(new)}{raw[end:]}"
@@ -274,7 +333,7 @@ def _said_anew(raw: str, old: str, new: str) -> str:
 
 
 def _edited(line: EntityLine, raw: str) -> EntityLine:
-    made = record(parse(raw)[0], raw.encode(), "entity")
+    made = record(parse(raw)[0], raw.encode(), "observation" if line.part else "entity")
     assert isinstance(made, EntityLine)
     return made.placed(line.order)
 

@@ -17,15 +17,26 @@ from typing import Any, Final, TypeAlias
 
 from memory_app.text import SURROGATE, clean
 
-_KINDS: Final = {"entity": "entity", "relation": "relation"}
+_KINDS: Final = {"entity": "entity", "relation": "relation", "observation": "observation"}
 quote: Final[Callable[[str], str]] = json.encoder.encode_basestring
 
 # Keys under which forks keep the same thing; the first that is there is taken.
 KIND_KEYS: Final = ("type", "_type")
-TYPE_KEYS: Final = ("entityType", "entity_type")
-SOURCE_KEYS: Final = ("from", "source")
-TARGET_KEYS: Final = ("to", "target")
-RELATION_KEYS: Final = ("relationType", "relation", "relation_type")
+NAME_KEYS: Final = ("name", "entityName", "entity_name", "label", "id")
+TYPE_KEYS: Final = ("entityType", "entity_type", "kind", "category")
+OBSERVATION_KEYS: Final = (
+    "observations", "observation", "facts", "contents", "content", "notes", "description",
+)  # fmt: skip
+OWNER_KEYS: Final = ("entityName", "entity_name", "entity", "name")  # of an observation that is a record of its own
+SOURCE_KEYS: Final = ("from", "source", "from_entity", "fromEntity", "from_id", "source_id", "subject", "entity1_id")
+TARGET_KEYS: Final = ("to", "target", "to_entity", "toEntity", "to_id", "target_id", "object", "entity2_id")
+RELATION_KEYS: Final = (
+    "relationType", "relation", "relation_type", "relationship_type", "relationshipType", "predicate", "kind", "label",
+)  # fmt: skip
+# Keys that no other kind of record is likely to have: by these a record is told that does not state its type.
+_OWN_TYPE_KEYS: Final = TYPE_KEYS[:2]
+_OWN_RELATION_KEYS: Final = RELATION_KEYS[:6]
+_LIST_KEYS: Final = ("item", "items")  # what lists become on the way through XML
 _OBSERVATION_TEXT_KEYS: Final = ("text", "content", "observation", "value")
 
 # A record that starts so and holds just our four keys is served by cutting its `"type":"entity",` out.
@@ -38,12 +49,22 @@ _NESTED: Final = frozenset({dict, list})
 
 
 class EntityLine:
-    """An entity's record: one line. `also` holds the further lines of the same name, on the first of them only."""
+    """An entity's record: one line. `also` holds the further lines of the same name, on the first of them only.
 
-    __slots__ = ("also", "entity_type", "name", "order", "plain", "raw")
+    With `part` it is a record of observations alone, which belongs to the entity that another line states.
+    """
+
+    __slots__ = ("also", "entity_type", "name", "order", "part", "plain", "raw")
 
     def __init__(
-        self, raw: bytes, name: str, entity_type: str, plain: bool, order: int = -1, also: tuple[EntityLine, ...] = ()
+        self,
+        raw: bytes,
+        name: str,
+        entity_type: str,
+        plain: bool,
+        order: int = -1,
+        also: tuple[EntityLine, ...] = (),
+        part: bool = False,
     ) -> None:
         self.raw = raw
         self.name = name
@@ -51,12 +72,13 @@ class EntityLine:
         self.plain = plain  # the record is in our own form, so that its bytes can be served
         self.order = order
         self.also = also
+        self.part = part
 
     def placed(self, order: int, also: tuple[EntityLine, ...] = ()) -> EntityLine:
         """The same record at another place of the file."""
         if order == self.order and also is self.also:
             return self
-        return EntityLine(self.raw, self.name, self.entity_type, self.plain, order, also)
+        return EntityLine(self.raw, self.name, self.entity_type, self.plain, order, also, self.part)
 
     def observations(self) -> list[str]:
         """What is observed of the entity, over all of its lines: each line's in its order, later lines' if new."""
@@ -159,10 +181,12 @@ def record(value: Any, raw: bytes, kind: str | None = None) -> Line | None:
     stated = value.get("type")
     if stated is None:
         stated = value.get("_type")
-    kind = kind or (_KINDS.get(stated) if isinstance(stated, str) else _guess(value) if stated is None else None)
+    if kind is None:
+        kind = _guess(value) if stated is None else _kind_of(stated, value) if isinstance(stated, str) else None
     escaped = b"\\u" in raw
     if kind == "entity":
-        name = _word(value.get("name"))
+        key = name_key(value)
+        name = None if key is None else _word(value[key])
         if name is None:
             return None
         entity_type = _first(value, TYPE_KEYS)
@@ -175,6 +199,11 @@ def record(value: Any, raw: bytes, kind: str | None = None) -> Line | None:
             plain = plain and not SURROGATE.search(name + "".join(value["observations"]) + (entity_type or ""))
             name, entity_type = clean(name), clean(entity_type or "")
         return EntityLine(raw, name, entity_type or "", plain)
+    if kind == "observation":
+        owner = _first(value, OWNER_KEYS)
+        if owner is None or not any(key in value for key in OBSERVATION_KEYS) or _is_too_deep(value):
+            return None
+        return EntityLine(raw, clean(owner), "", False, part=True)
     if kind == "relation":
         source, target = _first(value, SOURCE_KEYS), _first(value, TARGET_KEYS)
         if source is None or target is None or _is_too_deep(value):
@@ -188,11 +217,22 @@ def record(value: Any, raw: bytes, kind: str | None = None) -> Line | None:
     return None
 
 
+def _kind_of(stated: str, value: dict[str, Any]) -> str | None:
+    """What a record is by the type that it states; programs put an entity's or relation's own type there, too."""
+    kind = _KINDS.get(stated)
+    if kind is None and stated and not stated.startswith("_"):
+        if type(value.get("observations")) is list and _word(value.get("name")) is not None:
+            return "entity"
+        if set(value) == {"type", "from", "to"}:
+            return "relation"
+    return kind
+
+
 def _guess(value: dict[str, Any]) -> str | None:
     """A record that does not state its type is told by its keys."""
-    if "name" in value and ("observations" in value or any(key in value for key in TYPE_KEYS)):
+    if "name" in value and any(key in value for key in ("observations", *_OWN_TYPE_KEYS)):
         return "entity"
-    if "from" in value and "to" in value and any(key in value for key in RELATION_KEYS):
+    if "from" in value and "to" in value and any(key in value for key in _OWN_RELATION_KEYS):
         return "relation"
     return None
 
@@ -249,10 +289,38 @@ def _word(value: Any) -> str | None:
 
 
 def _observations(value: dict[str, Any]) -> list[str]:
-    items = value.get("observations")
+    key = observations_key(value)
+    items = None if key is None else listed(value[key])
     if type(items) is not list:
         items = [items]
     return [text for text in map(observation_text, items) if text is not None]
+
+
+def observations_key(value: dict[str, Any]) -> str | None:
+    """Under which key a record has its observations: ours if it is there, else the first other one that says any."""
+    if "observations" in value:
+        return "observations"
+    for key in OBSERVATION_KEYS:
+        held = value.get(key)
+        if held and type(held) in (str, list, dict):
+            return key
+    return None
+
+
+def name_key(value: dict[str, Any]) -> str | None:
+    """Under which key an entity has its name: ours, else the first other one that holds a text."""
+    if _word(value.get("name")) is not None:
+        return "name"
+    return next((key for key in NAME_KEYS if type(value.get(key)) is str and value[key]), None)
+
+
+def listed(items: Any) -> Any:
+    """The list that observations are, also where it lies in an object of its own."""
+    if type(items) is dict and len(items) == 1:
+        ((key, held),) = items.items()
+        if key in _LIST_KEYS and type(held) is list:
+            return held
+    return items
 
 
 def observation_text(item: Any) -> str | None:

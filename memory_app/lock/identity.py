@@ -1,4 +1,4 @@
-"""Who a process is, beyond its number, and whether it still lives.
+"""Identity of a process beyond its pid, and whether it is still running.
 
 A pid alone proves nothing: it is given out again, and in a container or on another machine it means another process.
 So a process is named by everything below, and is called gone only when that is proven; "not known" counts as alive.

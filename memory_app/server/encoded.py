@@ -1,4 +1,4 @@
-"""Answers as finished bytes: what stdio sends for tools/call and resources/read, spliced into the envelope by the wire.
+"""Answers as finished bytes, for tools/call and resources/read; `messages.encode` splices them into the envelope.
 
 The plain handlers of `serve` say the same through the SDK's models, which read and write the answer several times over;
 a test compares the two. Protocol checks stay the SDK's own.
@@ -23,6 +23,8 @@ from memory_app.tools.plans import Answer
 
 MOST_UNREAD: Final = 64 << 20
 """Bytes that a client may leave unread: beyond this no answer is made before it took some of what it asked for."""
+
+_PIECE: Final = 1 << 20  # bytes, which are quoted in a millisecond
 
 
 class Finishing:
@@ -98,8 +100,13 @@ def resource_result(text: bytes, modern: bool, stamp: bytes) -> Sequence[bytes]:
 
 
 def _quoted(json_text: bytes) -> Sequence[bytes]:
-    """JSON without white space as a JSON string: it holds no control characters, so two replacements do."""
-    return [b'"', json_text.replace(b"\\", b"\\\\").replace(b'"', b'\\"'), b'"']
+    """JSON without white space as a JSON string: it holds no control characters, so two replacements do.
+
+    In pieces, since a replacement holds the interpreter: that of 20 MB would keep the event loop waiting for 50 ms.
+    """
+    pieces = range(0, len(json_text), _PIECE)
+    quoted = [json_text[at : at + _PIECE].replace(b"\\", b"\\\\").replace(b'"', b'\\"') for at in pieces]
+    return [b'"', *quoted, b'"']
 
 
 def _text(text: str) -> bytes:

@@ -98,7 +98,7 @@ class Service:
         return not self._read_only or table.reads(tool)
 
     async def call(self, name: str, arguments: object, shape: Callable[[Answer], _T]) -> _T:
-        """Call a tool and give its answer the form that the front wants; `shape` may run in a thread.
+        """Call a tool and give its answer the form that the transport wants; `shape` may run in a thread.
 
         What a caller did wrong, and trouble with the file, is an answer with `is_error`. Raises `table.UnknownTool`.
         Returns after every subscriber was told of the change.
@@ -139,7 +139,7 @@ class Service:
         return await self._write(apply)
 
     async def resource(self, shape: Callable[[bytes], _T]) -> _T:
-        """The whole graph as JSON, in the form that the front wants; `shape` runs in a thread. Raises `StoreError`."""
+        """The whole graph as JSON, in the transport's form; `shape` runs in a thread. Raises `StoreError`."""
         graph = await self.graph()
         async with self._large:
             await self._drain()
@@ -189,7 +189,7 @@ class Service:
     def _loaded(self, loading: asyncio.Future[Graph]) -> None:
         if self._loading is loading:
             self._loading = None
-        self.updates.noticed(self._store.foreign_changes)
+        self.updates.count_foreign(self._store.foreign_changes)
         if not loading.cancelled():
             loading.exception()  # whoever waits for it gets it; nobody may be left
 
@@ -212,8 +212,8 @@ class Service:
             self._waiting.discard(future)
             self._given_up.discard(future)
             del future, saving  # their error holds this frame: a cycle, which would keep the graph
-        self.updates.noticed(self._store.foreign_changes)
-        await self.updates.told()
+        self.updates.count_foreign(self._store.foreign_changes)
+        await self.updates.flush()
         return saved.value
 
     async def _in_thread(self, work: Callable[[], _T]) -> _T:

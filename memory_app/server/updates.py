@@ -1,9 +1,8 @@
-"""Who wants to hear of changes of the graph, and telling them: one notification a change, in order; fewer to whoever
-does not take them.
+"""Subscriptions: one notification for each change, in order; coalesced for slow clients.
 
-Two sources: saves of ours (`saved`), told before the answers of that save go out (`told`), and changes by other
-processes, counted by the store (`noticed`). While somebody is subscribed a task looks at the file. Runs on the event
-loop's thread; knows neither protocol nor file.
+Two sources: saves of ours (`saved`), which are sent before the answers of that save go out (`flush`), and changes by
+other processes, counted by the store (`count_foreign`). While somebody is subscribed a task looks at the file. All of
+it runs on the event loop's thread. It knows neither protocol nor file.
 """
 
 from __future__ import annotations
@@ -38,12 +37,12 @@ class _Subscriber:
         self._sending: asyncio.Task[None] | None = None
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
 
-    def owe(self) -> None:
+    def enqueue(self) -> None:
         self._owed = 1 if self._slow else self._owed + 1
         if self._sending is None:
             self._sending = asyncio.get_running_loop().create_task(self._send())
 
-    def caught_up(self) -> asyncio.Future[None] | None:
+    def delivered(self) -> asyncio.Future[None] | None:
         """Done when it has taken what it is owed by now, or takes nothing more. None: nothing to wait for."""
         if self._sending is None or self._slow:
             return None
@@ -51,7 +50,7 @@ class _Subscriber:
         self._waiting.append((self._taken + self._under_way + self._owed, future))
         return future
 
-    def is_slow(self) -> None:
+    def mark_slow(self) -> None:
         self._slow = True
         self._owed = min(self._owed, 1)
         self._release(None)
@@ -113,7 +112,7 @@ class Updates:
         self.unsubscribe(key)
         self._subscribers[key] = _Subscriber(tell)
         if self._watch is None:
-            self._watch = asyncio.get_running_loop().create_task(self._keep_looking())
+            self._watch = asyncio.get_running_loop().create_task(self._watch_file())
         return True
 
     def unsubscribe(self, key: Hashable) -> None:
@@ -129,29 +128,29 @@ class Updates:
         """A save of ours changed the graph."""
         self.changes += 1
         for subscriber in self._subscribers.values():
-            subscriber.owe()
+            subscriber.enqueue()
 
-    def remind(self, key: Hashable) -> None:
+    def resend(self, key: Hashable) -> None:
         """Tell this subscriber, if it is one, that something has changed: what it was told may not have arrived."""
         subscriber = self._subscribers.get(key)
         if subscriber is not None:
-            subscriber.owe()
+            subscriber.enqueue()
 
-    def noticed(self, foreign_changes: int) -> None:
+    def count_foreign(self, foreign_changes: int) -> None:
         """Other processes have changed the graph this many times so far."""
         news, self._foreign = foreign_changes - self._foreign, max(foreign_changes, self._foreign)
         for _ in range(news):
             self.saved()
 
-    async def told(self) -> None:
+    async def flush(self) -> None:
         """Wait until what was told so far is on its way to everybody but the slow."""
-        waiting = [(each, future) for each in self._subscribers.values() if (future := each.caught_up()) is not None]
+        waiting = [(each, future) for each in self._subscribers.values() if (future := each.delivered()) is not None]
         if not waiting:
             return
         await asyncio.wait([future for _, future in waiting], timeout=_SLOW)
         for subscriber, future in waiting:
             if not future.done():
-                subscriber.is_slow()
+                subscriber.mark_slow()
 
     def close(self) -> None:
         """No more subscribers; `closed` tells those who wait for the end."""
@@ -161,11 +160,11 @@ class Updates:
 
     async def _look(self) -> None:
         try:
-            self.noticed(await self._check())
+            self.count_foreign(await self._check())
         except (StoreError, MemoryError):
             pass  # whoever calls a tool is told; the next look may succeed
 
-    async def _keep_looking(self) -> None:
+    async def _watch_file(self) -> None:
         while True:
             await asyncio.sleep(_LOOK_EVERY)
             await self._look()

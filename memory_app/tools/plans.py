@@ -187,14 +187,22 @@ def read_graph(arguments: Arguments) -> Read:
     return Read(run, _is_large)
 
 
+# For the model: what it got is not what it asked for word by word, and may be none of it.
+_LOOSE: Final = b'"No entity holds all of these words. These come near, best first."'
+
+
 def search_nodes(arguments: Arguments) -> Read:
     asked = checked.search_to_make(arguments)
 
     def run(graph: Graph) -> Answer:
-        matches = queries.search(graph, asked.query)
+        matches, loose = queries.search(graph, asked.query)
         if asked.page is None:
-            return Answer(_found(queries.Found(matches, queries.touching(graph, matches))))
-        return Answer(_part(matches, asked.page, lambda chosen: (queries.touching(graph, chosen), [])))
+            body = _found(queries.Found(matches, queries.touching(graph, matches)))
+        else:
+            if asked.page.limit is not None and not loose:
+                matches = queries.by_relevance(matches, asked.query)
+            body = _part(matches, asked.page, lambda chosen: (queries.touching(graph, chosen), []))
+        return Answer(_limited(body[:-1] + b',"loose":' + _LOOSE + b"}") if loose else body)
 
     return Read(run, _is_large)
 

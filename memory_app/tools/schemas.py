@@ -202,6 +202,18 @@ DELETED: Final = _closed(
 PART_OF_GRAPH: Final = _closed(
     _object({"entities": _ENTITIES_OUT, "relations": _RELATIONS_OUT, **_PART_KEYS}, *_PART_KEYS)
 )
+SEARCHED: Final = _closed(
+    _object(
+        {
+            "entities": _ENTITIES_OUT,
+            "relations": _RELATIONS_OUT,
+            **_PART_KEYS,
+            "loose": _text("Present if no entity holds all words of the query and these only come near."),
+        },
+        *_PART_KEYS,
+        "loose",
+    )
+)
 OPENED: Final = _closed(
     _object(
         {

@@ -156,7 +156,7 @@ _ROWS: Final = (
         "Find entities by words in their name, type or facts. Use it at the start of a conversation and before "
         "creating anything. Give limit where much may match.",
         '{"query":"green tea"}',
-        (schemas.SEARCH_IN, schemas.PART_OF_GRAPH),
+        (schemas.SEARCH_IN, schemas.SEARCHED),
         plans.search_nodes,
         reads=True,
     ),

@@ -1,9 +1,9 @@
 """The viewer: one HTML page that shows a memory and needs nothing else.
 
-Rules: a page that was written asks the network for nothing and its content security policy forbids it; one that is
-served asks the program that serves it, alone, by connection.js, alone. Script and style are allowed
-by their hash alone; what the memory holds enters the page as data, never as markup. This package makes the page's text,
-it touches no file: the caller writes it, as UTF-8, with the care that a copy of somebody's memory deserves.
+Rules: a page that was written asks the network for nothing, and its content security policy forbids it; a served one
+may ask the program that serves it and nobody else, and connection.js alone does. Script and style are allowed by their
+hash alone; what the memory holds enters the page as data, never as markup. This package makes the page's text, it
+touches no file: the caller writes it, as UTF-8, with the care that a copy of somebody's memory deserves.
 
 The script has no library in it. All that one would serve for here is the force layout, and over typed arrays that is
 200 lines (layout.js), less than what it would take to carry four packages with their licences and keep them up to date.
@@ -27,6 +27,7 @@ _SCRIPT_PARTS: Final = (
     "model.js",
     "layout.js",
     "viewport.js",
+    "overview.js",
     "drawing.js",
     "graph.js",
     "controls.js",

@@ -235,14 +235,21 @@ function showStatus(shown) {
   const focused = place.contains(document.activeElement) ? document.activeElement.textContent : null;
   place.replaceChildren();
   if (focused !== null) byId("graph").focus(); // unless its successor takes the focus
-  if (shown === total) return;
-  place.append(element("span", { text: `${number.format(shown)} of ${number.format(total)} shown` }));
-  if (graph.whole) return;
+  const overview = graph?.scene.overview ?? null;
+  if (shown === total && overview === null) return;
+  const text = overview === null || shown < total ? `${number.format(shown)} of ${number.format(total)} shown` : `${count(total, "entity", "entities")} in ${count(overview.groups.length, "group", "groups")}`;
+  place.append(element("span", { text }));
+  if (graph?.whole !== false) return;
   const button = (text, onclick) => {
     const made = element("button", { class: "plain", type: "button", text, onclick });
     place.append(made);
     if (text === focused) made.focus();
   };
+  if (overview !== null) {
+    button("Most connected", () => (choose(-1), graph.focus(-1)));
+    return;
+  }
+  if (!graph.canBeWhole) button("Overview", () => graph.showOverview());
   button("Show more", () => graph.showMore());
   if (graph.canBeWhole) button("Show all", () => graph.showAll());
   button("Start again", () => (choose(-1), graph.focus(-1)));
@@ -508,7 +515,8 @@ async function start() {
   byId("zoom-out").addEventListener("click", () => graph?.zoom(1 / 1.4));
   byId("zoom-fit").addEventListener("click", () => graph?.fit());
   window.addEventListener("hashchange", readPlace);
-  graph?.focus(-1);
+  if (graph !== null && !graph.canBeWhole) graph.showOverview();
+  else graph?.focus(-1);
   readPlace();
   document.body.dataset.ready = "true";
   const prepare = () => search.prepare(8) || setTimeout(prepare, 20);

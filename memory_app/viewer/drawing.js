@@ -3,7 +3,7 @@
    A scene: the model, the layout, `ids` and `links` that are visible, the camera {scale, x, y}, width and height in CSS
    pixels, `chosen` and `hovered` (an id or -1), `matches` (a Set or null), `trail` (nodes and links to lead the eye along, as
    two Sets, or null), `hidden(id)` (how many neighbours of a node are not drawn), `names(link)` (the relation types that
-   the legend leaves of a link). */
+   the legend leaves of a link), `isDrawn(link)`, `overview` (its groups and their links, or null). */
 
 const LABEL_FONT = "12px system-ui, sans-serif";
 const STRONG_FONT = "600 13px system-ui, sans-serif";
@@ -15,6 +15,9 @@ const LABEL_EDGE = 3; // pixels between a label and the edge of the canvas
 const NODES_KEPT_FREE = 500;
 const ARROWS_UP_TO = 1200; // links; more arrows than that are noise
 const FADED = 0.16;
+const GROUP_FONT = "600 15px system-ui, sans-serif";
+const DOTS_FROM = 2600; // nodes in sight: so many are drawn as dots
+const NAMES_OF_NODES_FROM = 0.9; // the scale of the overview from which entities are named, not groups
 
 class Drawing {
   constructor(canvas, model) {
@@ -72,14 +75,20 @@ class Drawing {
     this._focus(scene);
     const quiet = [];
     const lit = [];
-    for (const link of scene.links) (this._isLit(link) ? lit : quiet).push(link);
+    if (scene.overview !== null) this._drawGroupLinks(scene);
+    const inSight = this._inSight(scene);
+    for (const link of this._links(scene, inSight)) (this._isLit(link) ? lit : quiet).push(link);
     this._drawLinks(scene, quiet, false);
     this._drawLinks(scene, lit, true);
-    this._drawNodes(scene, true);
-    this._drawNodes(scene, false);
+    if (inSight.length > DOTS_FROM) this._drawDots(scene, inSight);
+    else {
+      this._drawNodes(scene, inSight, true);
+      this._drawNodes(scene, inSight, false);
+    }
     this._drawRings(scene);
     this._room = new Room();
-    this._keepNodesFree(scene);
+    this._keepNodesFree(scene, inSight);
+    if (scene.overview !== null) this._drawGroupNames(scene);
     this._drawLabels(scene, lit, quiet);
     context.globalAlpha = 1;
   }
@@ -173,15 +182,98 @@ class Drawing {
     context.closePath();
   }
 
+  /** The links to be drawn: in the overview those of what is lit, and of all that is in sight once that is little. */
+  _links(scene, inSight) {
+    if (scene.overview === null) return scene.links;
+    const lit = [this._centre, this._second].filter((id) => id >= 0 && scene.isVisible(id));
+    const ids = inSight.length <= DOTS_FROM / 2 ? new Set([...inSight, ...lit]) : new Set(lit);
+    const found = new Set(this._trail?.links ?? []);
+    for (const id of ids) for (const link of this.model.nodes[id].links) if (scene.isDrawn(link)) found.add(link);
+    return [...found];
+  }
+
+  _inSight(scene) {
+    const { scale, x: left, y: top } = scene.camera;
+    const { x, y } = scene.layout;
+    const [margin, found] = [80, []];
+    for (const id of scene.ids) {
+      const [atX, atY] = [x[id] * scale + left, y[id] * scale + top];
+      if (atX > -margin && atY > -margin && atX < scene.width + margin && atY < scene.height + margin) found.push(id);
+    }
+    return found;
+  }
+
+  /** Many nodes from afar: a dot each, all of a colour at once. */
+  _drawDots(scene, ids) {
+    const context = this.context;
+    const { scale, x: left, y: top } = scene.camera;
+    const { x, y } = scene.layout;
+    const byType = new Map();
+    for (const id of ids) {
+      const type = this.model.nodes[id].type;
+      if (!byType.has(type)) byType.set(type, []);
+      byType.get(type).push(id);
+    }
+    for (const [type, some] of byType) {
+      context.fillStyle = this.colours[type.colour];
+      for (const faded of this._near === null ? [false] : [true, false]) {
+        context.globalAlpha = faded ? FADED * 1.6 : 1;
+        for (const id of some) {
+          if (this._near !== null && this._isFaded(id) !== faded) continue;
+          const size = Math.max(1.6, Math.min(7, scene.layout.radii[id] * scale * 1.4));
+          context.fillRect(x[id] * scale + left - size / 2, y[id] * scale + top - size / 2, size, size);
+        }
+      }
+    }
+    context.globalAlpha = 1;
+  }
+
+  /** How strongly groups belong together. */
+  _drawGroupLinks(scene) {
+    const context = this.context;
+    const { scale, x, y } = scene.camera;
+    const { groups, links } = scene.overview;
+    context.strokeStyle = this.colours["--link"];
+    context.globalAlpha = this._near === null ? 0.28 : 0.12;
+    for (const [least, most, width] of [[1, 2, 0.7], [3, 9, 1.6], [10, Infinity, 3.5]]) {
+      context.beginPath();
+      for (const { from, to, amount } of links) {
+        if (amount < least || amount > most) continue;
+        context.moveTo(groups[from].x * scale + x, groups[from].y * scale + y);
+        context.lineTo(groups[to].x * scale + x, groups[to].y * scale + y);
+      }
+      context.lineWidth = width;
+      context.stroke();
+    }
+    context.globalAlpha = 1;
+  }
+
+  /** The names of groups, the largest first, as far as there is room and until the names of entities take over. */
+  _drawGroupNames(scene) {
+    const context = this.context;
+    const { scale, x, y } = scene.camera;
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    context.lineJoin = "round";
+    if (scale > NAMES_OF_NODES_FROM || this._near !== null) return;
+    for (const group of scene.overview.groups.slice(0, LABELS_TRIED)) {
+      const [atX, atY] = [group.x * scale + x, group.y * scale + y];
+      if (atX < 0 || atY < 0 || atX > scene.width || atY > scene.height) continue;
+      context.font = group.radius * scale > 40 ? GROUP_FONT : STRONG_FONT;
+      const text = cutText(shownText(group.name));
+      const width = context.measureText(text).width;
+      if (this._room.take(atX - width / 2 - 6, atY - 10, width + 12, 20)) this._text(text, atX, atY, this.colours["--text"]);
+    }
+  }
+
   /** One path for each type: thousands of nodes are a dozen calls. */
-  _drawNodes(scene, faded) {
+  _drawNodes(scene, ids, faded) {
     const context = this.context;
     const groups = new Map();
-    for (const id of scene.ids) {
+    for (const id of ids) {
       if (this._isFaded(id) !== faded) continue;
       const [x, y] = this._point(scene, id);
       const radius = this.radius(id, scene);
-      if (x < -radius || y < -radius || x > scene.width + radius || y > scene.height + radius) continue;
       const type = this.model.nodes[id].type;
       if (!groups.has(type)) groups.set(type, []);
       groups.get(type).push([x, y, radius]);
@@ -248,6 +340,7 @@ class Drawing {
     const strong = new Set([scene.chosen, scene.hovered].filter((id) => id >= 0 && scene.isVisible(id)));
     for (const id of strong) this._drawLabel(scene, id, true);
     if (lit.length > 0) this._drawLinkLabels(scene, lit, this.colours["--accent"]);
+    if (scene.overview !== null && this._near === null && scene.camera.scale <= NAMES_OF_NODES_FROM) return;
     let tried = 0;
     const labelled = this._near === null ? scene.ids : scene.ids.filter((id) => this._near.has(id));
     for (const id of labelled) { // the best connected come first
@@ -262,9 +355,11 @@ class Drawing {
   }
 
   /** Labels do not cover nodes, as far as the nodes in sight are few enough for that. */
-  _keepNodesFree(scene) {
+  _keepNodesFree(scene, inSight) {
     const boxes = [];
-    for (const id of scene.ids) {
+    this._crowded = inSight.length > DOTS_FROM;
+    if (this._crowded) return;
+    for (const id of inSight) {
       const [x, y] = this._point(scene, id);
       if (x < 0 || y < 0 || x > scene.width || y > scene.height || this._isFaded(id)) continue;
       const radius = this.radius(id, scene);

@@ -1,7 +1,8 @@
 /* The graph view: which nodes are drawn, the camera, mouse, touch and keys.
 
-   A memory that fits is drawn whole. A larger one is shown as a neighbourhood that grows on request: twenty thousand
-   entities at once are a ball of hair, and a hundred around the one in question are an answer. */
+   A memory that fits is drawn whole. A larger one is shown as an overview of its groups, and as a neighbourhood that grows
+   on request: the links of twenty thousand entities at once are a ball of hair, a hundred around the one in question are
+   an answer. */
 
 const WHOLE_UP_TO = 2500; // nodes
 const SPARSE = 2.5; // links for each node; more of them hide what they link
@@ -16,6 +17,7 @@ const HIT_MARGIN = 5;
 const LARGEST_SCALE = 3.2; // a handful of entities fills the room, and no node becomes a balloon
 const GIVES_WAY = 0.12; // how far what is there moves for what comes in, of what it would move by itself
 const ZOOM_BUTTONS = 62; // pixels of the right side
+const LEGENDS = 112; // pixels at the top of a phone, for the folded legends
 const BOTTOM = 54; // the status line and the lowest names
 
 class Graph {
@@ -42,7 +44,8 @@ class Graph {
     this._gesture = null;
     this.scene = {
       model, layout, ids: [], links: [], camera: this._camera, width: 0, height: 0, chosen: -1, hovered: -1, matches: null,
-      trail: null, glow: null,
+      trail: null, glow: null, overview: null,
+      isDrawn: (link) => this._isDrawn(link),
       hidden: (id) => this.hiddenNeighbours(id),
       isVisible: (id) => this.isVisible(id),
       names: (link) => [...new Set(link.relations.filter((one) => !this._isTypeOff(one.kind)).map((one) => shownText(one.type)))],
@@ -66,18 +69,39 @@ class Graph {
       shown[node.id] = this._shown[old];
     }
     layout.aspect = before.aspect;
+    if (this.scene.overview !== null) this._adoptOverview(model, layout, was);
+    else this._places = undefined;
     const now = new Map(model.nodes.map((node) => [was(node.id), node.id]));
     const id = (old) => (old < 0 ? -1 : now.get(old) ?? -1);
-    Object.assign(this, { model, layout, root: id(this.root), _aimed: id(this._aimed), _shown: shown, _tour: undefined, _fitted: null, _following: false });
+    Object.assign(this, { model, layout, root: id(this.root), _aimed: id(this._aimed), _shown: this.scene.overview === null ? shown : shown.fill(1), _tour: undefined, _fitted: null, _following: false });
     Object.assign(this.scene, { model, layout, chosen: id(this.scene.chosen), hovered: -1, trail: null, matches: null });
     this.drawing.replace(model);
     this._goal = null;
     this.canBeWhole = model.nodes.length <= WHOLE_UP_TO;
     this.whole = this.whole && this.canBeWhole;
+    if (this.scene.overview !== null) {
+      this._collect();
+      this._report();
+      this.draw();
+      return;
+    }
     const empty = this._shownCount === 0;
     const wanted = model.nodes.filter((node) => !shown[node.id] && (this.whole || empty || (was(node.id) < 0 && model.neighbours(node.id).some((other) => shown[other]))));
     layout.hold(0);
     this._add(wanted.map((node) => node.id), wanted.length > 0 ? 0.5 : 0);
+  }
+
+  /** In the overview what is new stands beside a neighbour, else in the middle; it gets its own place with the next one. */
+  _adoptOverview(model, layout, was) {
+    for (const node of model.nodes) {
+      if (was(node.id) >= 0) continue;
+      const beside = model.neighbours(node.id).find((other) => was(other) >= 0);
+      layout.x[node.id] = (beside === undefined ? 0 : layout.x[beside]) + NODE_SPACING * Math.cos(node.id);
+      layout.y[node.id] = (beside === undefined ? 0 : layout.y[beside]) + NODE_SPACING * Math.sin(node.id);
+      layout.placed[node.id] = 1;
+    }
+    this._places = layout;
+    this._detail = { layout: new Layout(layout.radii), shown: new Uint8Array(model.nodes.length) };
   }
 
   /** Light some nodes for a moment: they are new. */
@@ -97,9 +121,38 @@ class Graph {
     return this._shown[id] === 1 && !this._isOff(id);
   }
 
+  /** Show all entities in their groups. */
+  showOverview() {
+    if (this._places === undefined) {
+      this._places = new Layout(this.layout.radii);
+      this._overview = makeOverview(this.model, this._places);
+    }
+    if (this.scene.overview === null) this._detail = { layout: this.layout, shown: this._shown };
+    this.layout = this.scene.layout = this._places;
+    this.scene.overview = this._overview;
+    this._shown = new Uint8Array(this.model.nodes.length).fill(1);
+    this._fitted = null;
+    this._links = [];
+    this._collect();
+    this.fit();
+    Object.assign(this._camera, this._fitting());
+    this._report();
+  }
+
+  _leaveOverview() {
+    if (this.scene.overview === null) return;
+    this.layout = this.scene.layout = this._detail.layout;
+    this._shown = this._detail.shown;
+    this.scene.overview = null;
+  }
+
+  _isDrawn(link) {
+    return this.isVisible(link.from) && this.isVisible(link.to) && link.relations.some((one) => !this._isTypeOff(one.kind));
+  }
+
   /** How many neighbours of a node could be drawn and are not. */
   hiddenNeighbours(id) {
-    if (this.whole) return 0;
+    if (this.whole || this.scene.overview !== null) return 0;
     let hidden = 0;
     for (const other of this.model.neighbours(id)) if (!this._shown[other] && !this._isOff(other)) hidden += 1;
     return hidden;
@@ -107,6 +160,7 @@ class Graph {
 
   /** Show the whole graph, or the neighbourhood of `id` in a large one. */
   focus(id) {
+    this._leaveOverview();
     const all = this.model.byDegree;
     this.root = this.whole ? -1 : id >= 0 && !this._isOff(id) ? id : all.find((other) => !this._isOff(other)) ?? -1;
     let ids = all;
@@ -208,7 +262,7 @@ class Graph {
   setFilter(isOff, isTypeOff) {
     this._isOff = isOff;
     this._isTypeOff = isTypeOff;
-    if (this.whole) this._collect();
+    if (this.whole || this.scene.overview !== null) this._collect();
     else this.focus(this.root >= 0 && !isOff(this.root) && this.scene.chosen >= 0 ? this.root : -1);
     this._report();
     this.draw();
@@ -314,7 +368,7 @@ class Graph {
     const wide = this.scene.width > 720;
     const panel = byId("panel");
     const sheet = panel.hidden || window.innerWidth > 720 ? 0 : panel.offsetHeight;
-    return { left: wide ? 232 : 24, right: wide ? ZOOM_BUTTONS : 24, top: 30, bottom: Math.min(BOTTOM + sheet, this.scene.height * 0.7) };
+    return { left: wide ? 232 : 24, right: wide ? ZOOM_BUTTONS : 24, top: wide || this.scene.height < 480 ? 30 : LEGENDS, bottom: Math.min(BOTTOM + sheet, this.scene.height * 0.7) };
   }
 
   _fitting() {

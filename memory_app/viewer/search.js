@@ -70,7 +70,7 @@ class SearchBox {
     const more = found.length - ids.length;
     this.found.textContent = this._items.length === 0 ? "Nothing found" : more > 0 ? `and ${number.format(more)} more: see the table` : count(found.length, "entity", "entities");
     this._active = -1;
-    this.box.scrollTop = 0;
+    this.options.scrollTop = 0;
     this._open();
   }
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from tests.bench import cases, servers
+from tests.bench import cases, over_http, servers
 from tests.bench.cases import BURST, PROCESSES, Figures
 from tests.bench.client import Server
 from tests.bench.plot import Panel, draw
@@ -137,6 +137,8 @@ def main() -> int:
     compared = f"memory-server {ours.version}, npm {servers.NPM_PACKAGE} {npm.version}"
     first, second = bench.against_npm(options.sizes), bench.against_the_limit(options.sizes)
     text = _text(bench, first, second, f"{compared}. {_machine()}. {done}, {(time.time() - began) / 60:.0f} minutes.")
+    if not options.quick:
+        text += f"\n## Over HTTP\n\n{over_http.NOTE}\n\n{over_http.table(ours, npm)}\n"
     print(text)
     if options.sizes == _SIZES and not options.quick:
         (_HERE / "results.md").write_text(text, "utf-8")

@@ -206,3 +206,15 @@ def test_what_the_host_loaded_early_under_our_names_is_dropped(archive: Path, ca
     (early / "pydantic" / "inner.py").write_text("")
     (early / "sitecustomize.py").write_text("import pydantic.inner\n")
     serve(archive, tmp_path, environment(cache, {"PYTHONPATH": str(early)}))
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["first start", "later start"])
+def test_a_python_without_ssl_serves_over_stdio(archive: Path, cache: Path, tmp_path: Path, first: bool) -> None:
+    script = tmp_path / "play.py"
+    script.write_text(
+        "import runpy, sys\n"
+        "sys.modules['_ssl'] = None\n"  # as built without OpenSSL
+        "sys.argv[:] = sys.argv[1:]\n"
+        "runpy.run_path(sys.argv[0], run_name='__main__')\n"
+    )
+    serve(archive, tmp_path, environment(tmp_path / "new" if first else cache), str(script))

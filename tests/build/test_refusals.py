@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from build.launcher import unpack
+from build.launcher import refusal, unpack
 from tests.build.starting import environment, refused
 
 PYENV = Path.home() / ".pyenv" / "versions"
@@ -40,27 +40,25 @@ SIMULATED = {
         "sys.implementation = types.SimpleNamespace(name='pypy', cache_tag='pypy311')",
         ["this is pypy (Python ", "needs CPython 3.10"],
     ),
-    "free-threaded": (
-        "sys.abiflags = 't'",
-        ["free-threaded on ", "free-threaded builds are not served", "ordinary build"],
+    "free-threaded and older": (
+        "sys.version_info = (3, 13, 0, 'final', 0); sys.abiflags = 't'",
+        ["3.13 free-threaded on "],
     ),
     "free-threaded on Windows": (
         "import _imp; sys.platform = 'win32'; _imp.extension_suffixes = lambda: ['.cp314t-win_amd64.pyd']",
         ["CPython 3.14 free-threaded on windows-amd64"],
     ),
-    "Windows on Arm": (
-        "import _imp; sys.platform = 'win32'; _imp.extension_suffixes = lambda: ['.cp313-win_arm64.pyd']",
-        ["CPython 3.13 on windows-arm64", "x86-64 (64-bit Intel) build of Python"],
-    ),
     "unknown processor": (
-        "os.uname = lambda: types.SimpleNamespace(machine='riscv64')",
-        ["-riscv64", "CPython 3.10 to 3.15"],
+        "os.uname = lambda: types.SimpleNamespace(machine='sparc64')",
+        ["-sparc64", "or the one for yours"],
     ),
-    "32-bit userland": ("sys.maxsize = 2**31 - 1", ["-32bit"]),
+    "old ARM": ("os.uname = lambda: types.SimpleNamespace(machine='armv6l'); sys.maxsize = 2**31 - 1", ["-armv6l"]),
     "unknown system": ("sys.platform = 'freebsd15'", ["on freebsd15-"]),
+    "Android, as in Termux": ("del os.confstr; sys.getandroidapilevel = lambda: 24", ["on android-"]),
+    "Android of later Pythons": ("sys.platform = 'android'; del os.confstr", ["on android-"]),
     "newer Python": (
         "sys.version_info = (3, 16, 0, 'final', 0)",
-        ["this is CPython 3.16 on ", "CPython 3.10 to 3.15", "Use one of these"],
+        ["CPython 3.16 on ", "Install CPython 3.10 to 3.15"],
     ),
 }
 
@@ -84,7 +82,64 @@ def test_another_interpreter_is_told_in_one_line(archive: Path, tmp_path: Path, 
     assert (done.returncode, done.stdout, len(lines)) == (1, "", 1), done.stderr
     for text in expected:
         assert text in lines[0]
+    assert len(lines[0]) <= 300 + len(sys.executable)
     assert not (tmp_path / "cache").exists()
+
+
+ALL = {name: ["cp310", "cp311", "cp315", "cp314t"] for name in ("linux-x86_64", "linux-riscv64", "windows-arm64")}
+
+
+@pytest.mark.parametrize(
+    ("abi", "system", "todo"),
+    [
+        ("cp316", "linux-x86_64", "Install CPython 3.10 to 3.15 or 3.14 free-threaded for it."),
+        ("cp313", "musl-riscv64", "Install a Python for glibc, as Debian's, on this processor."),
+        ("cp313", "android-aarch64", "In Termux: install Debian with proot-distro, in it python3, and use that."),
+        ("cp313", "linux-armv6l", "It needs an ARMv7 or newer processor, or another one of Linux."),
+        ("cp313", "linux-mips64", "use a machine or a container of x86-64 or arm64."),
+        ("cp313", "freebsd15-amd64", "Use a Python for Linux, macOS or Windows, or a container of Linux."),
+    ],
+)
+def test_the_archive_for_all_platforms_says_in_a_short_line_what_to_install(abi: str, system: str, todo: str) -> None:
+    line = refusal.platform(abi, system, ALL)
+    assert line.endswith(todo)
+    assert len(line) <= 200 + len(sys.executable)
+
+
+@pytest.mark.parametrize(
+    ("first", "modules"),
+    [(True, "shutil tempfile zipfile"), (True, "zipfile"), (True, "asyncio"), (False, "asyncio"), (False, "json")],
+)
+def test_a_python_without_a_part_of_its_library_is_told_in_one_line(
+    archive: Path, cache: Path, tmp_path: Path, first: bool, modules: str
+) -> None:
+    """As Debian's python3-minimal."""
+    script = tmp_path / "play.py"
+    script.write_text(
+        _PATCHED.format(patch=f"sys.modules.update(dict.fromkeys('{modules}'.split()))")
+        .replace(", runpy", "")
+        .replace('runpy.run_path(sys.argv[0], run_name="__main__")', _RUN_BARE)
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", str(script), str(archive)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=environment(tmp_path / "new" if first else cache),
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1), done.stderr
+    assert f"has no module {modules.split()[0]}" in done.stderr or "has no module zipfile" in done.stderr
+    assert "apt install python3" in done.stderr
+
+
+# What python does with an archive; runpy would import too much.
+_RUN_BARE = """
+import zipimport
+sys.path.insert(0, sys.argv[0])
+exec(zipimport.zipimporter(sys.argv[0]).get_code("__main__"), sys.modules["__main__"].__dict__)
+"""
 
 
 def _archive_for(tmp_path: Path, platform: str) -> zipfile.ZipFile:

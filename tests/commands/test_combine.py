@@ -72,6 +72,15 @@ def test_an_entity_keeps_its_type_and_gets_what_it_lacks(home: Path, memory: Pat
     assert graph(memory).entities["Ann"].entity_type == "person"
 
 
+def test_what_an_import_could_not_take_is_counted_by_kind_and_makes_the_status_one(home: Path, memory: Path) -> None:
+    source = write(home / "s.jsonl", entity("Bo", "person", ["x"]), "not json", '{"type":"task","n":1}')
+    result = run("import", source, "--file", memory, home=home)
+    assert result.status == 1
+    assert "1 item not taken: unreadable" in result.err
+    assert "1 item not taken: of type task" in result.err
+    assert observed(memory)["Bo"] == ["x"]
+
+
 def test_a_dry_run_says_the_same_and_changes_nothing(home: Path, memory: Path) -> None:
     source = write(home / "s.jsonl", entity("Bo"), entity("Ann", "p", ["Sings"]))
     before = (memory.read_bytes(), memory.stat().st_mtime_ns, sorted(os.listdir(home)))

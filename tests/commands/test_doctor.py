@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -33,6 +34,15 @@ def put(name: str, home: Path, server: dict[str, Any], key: str = "memory") -> P
         held = {part: held}
     path.write_text(json.dumps(held))
     return path
+
+
+def runner(name: str, home: Path) -> str:
+    """A program of this name that is there; doctor does not start it."""
+    path = home / "bin" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("")
+    path.chmod(0o755)
+    return str(path)
 
 
 OURS = {"command": sys.executable, "args": ["-m", "memory_app"]}
@@ -72,6 +82,40 @@ def test_a_path_that_cannot_be_meant_does_not_end_the_visit(home: Path) -> None:
     assert "cursor, memory: this server" in result.out
 
 
+_WITHOUT_SSL = """
+import sys
+sys.modules["_ssl"] = None  # as built without OpenSSL
+from memory_app.cli import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        pytest.param(["doctor"], 1, "Python's ssl module", id="doctor"),
+        pytest.param(["doctor", "--json"], 1, "Python's ssl module", id="doctor as JSON"),
+        pytest.param(["serve", "--http", "0"], 2, "was built without ssl", id="over HTTP"),
+    ],
+)
+def test_a_python_without_ssl_is_told_of(
+    memory: Path, home: Path, arguments: list[str], status: int, said: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _WITHOUT_SSL, "--file", str(memory), *arguments],
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=home,
+        check=False,
+    )
+    assert done.returncode == status, done.stderr
+    assert said in done.stdout + done.stderr
+    assert "All is well" not in done.stdout
+    assert "Traceback" not in done.stderr
+
+
 def test_a_lock_that_cannot_be_had_is_found(memory: Path, home: Path) -> None:
     (home / "memory.jsonl.lock").mkdir()
     result = doctor("--file", memory, home=home)
@@ -86,14 +130,14 @@ def found(result: Result) -> tuple[list[dict[str, Any]], list[str]]:
 
 def test_servers_of_all_kinds_are_found(home: Path, memory: Path) -> None:
     put("cursor", home, {**OURS, "env": {"MEMORY_FILE_PATH": str(memory)}})
-    put("windsurf", home, {"command": sys.executable, "args": ["/npx/@modelcontextprotocol/server-memory"]})
-    put("kiro", home, {"command": sys.executable, "args": ["mcp/memory"]})
+    put("windsurf", home, {"command": runner("node", home), "args": ["/npx/@modelcontextprotocol/server-memory"]})
+    put("kiro", home, {"command": runner("docker", home), "args": ["run", "mcp/memory"]})
     put("zed", home, {"command": sys.executable, "args": ["other"]})
     servers, troubles = found(doctor("--file", memory, "--json", home=home))
     assert [(one["client"], one["kind"], one["memory"]) for one in servers] == [
         ("cursor", "this server", str(memory)),
         ("windsurf", "the npm server", "in its own folder"),
-        ("kiro", "the container image", ""),
+        ("kiro", "the container image", "/app/dist/memory.jsonl in the container alone, which loses it when it ends"),
     ]
     assert troubles == []
 
@@ -117,10 +161,14 @@ def test_clients_that_see_different_memories_are_told(home: Path, memory: Path) 
         ),
         ({"command": sys.executable, "args": ["memory-server.pyz"]}, "relative path"),
         ({"command": "${HOME}/python", "args": ["/x/memory-server.pyz"]}, "holds a variable"),
-        ({**OURS, "env": {"MEMORY_FILE_PATH": "${workspaceFolder}/m.jsonl"}}, "${workspaceFolder}"),
+        ({**OURS, "env": {"MEMORY_FILE_PATH": "${projectRoot}/m.jsonl"}}, "${projectRoot}"),
         ({**OURS, "env": {"MEMORY_FILE": "/m.jsonl"}}, "MEMORY_FILE_PATH may be meant"),
         (
-            {"command": sys.executable, "args": ["mcp-server-memory"], "env": {"MEMORY_FILE_PATH": "~/m.jsonl"}},
+            {
+                "command": "npx",
+                "args": ["@modelcontextprotocol/server-memory"],
+                "env": {"MEMORY_FILE_PATH": "~/m.jsonl"},
+            },
             "begins with ~",
         ),
     ],
@@ -250,3 +298,87 @@ def test_a_sync_service_is_known_before_the_folder_is_there(home: Path) -> None:
     said = run("doctor", "--file", home / "Dropbox" / "notes" / "m.jsonl", home=home).out
     assert "Dropbox copies it" in said
     assert list(home.iterdir()) == []
+
+
+SERVER = {"command": sys.executable, "args": ["-m", "memory_app"]}
+
+
+def put_in_project(name: str, home: Path, server: dict[str, Any]) -> None:
+    client = CLIENTS[name]
+    assert client.project is not None
+    path = home.joinpath(*client.project.split("/"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    held: Any = {"memory": server}
+    for part in reversed(client.keys):
+        held = {part: held}
+    path.write_text(json.dumps(held))
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("vscode", "${workspaceFolder}/.memory/memory.jsonl"),
+        ("vscode", "${input:memory}"),
+        ("vscode", "${env:HOME}${/}m.jsonl"),
+        ("cursor", "${workspaceFolder}/.memory/memory.jsonl"),
+        ("cursor", "${userHome}/m.jsonl"),
+        ("claude-code", "${CLAUDE_PROJECT_DIR:-.}/.memory/memory.jsonl"),
+        ("gemini-cli", "$HOME/m.jsonl"),
+        ("opencode", "{env:HOME}/m.jsonl"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["ours", "npm"])
+def test_what_a_client_fills_in_is_said_so_and_not_called_bad(name: str, written: str, kind: str, home: Path) -> None:
+    words = (
+        SERVER if kind == "ours" else {"command": runner("npx", home), "args": ["@modelcontextprotocol/server-memory"]}
+    )
+    key = "environment" if name == "opencode" else "env"
+    put_in_project(name, home, {**words, key: {"MEMORY_FILE_PATH": written}})
+    servers, troubles = found(doctor("--file", home / "m.jsonl", "--json", home=home))
+    assert [one["memory"] for one in servers] == [f"{written} (filled in by {CLIENTS[name].title})"]
+    assert troubles == []
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("claude-code", "$HOME/m.jsonl"),  # only ${HOME} is filled in there
+        ("claude-desktop", "${HOME}/m.jsonl"),
+        ("cursor", "${input:memory}"),
+        ("vscode", "${HOME}/m.jsonl"),
+    ],
+)
+def test_what_a_client_does_not_fill_in_stays_bad_with_the_npm_server(name: str, written: str, home: Path) -> None:
+    npm = {"command": runner("npx", home), "args": ["@modelcontextprotocol/server-memory"]}
+    put(name, home, {**npm, "env": {"MEMORY_FILE_PATH": written}})
+    assert "holds a variable" in found(doctor("--json", home=home))[1][0]
+
+
+@pytest.mark.parametrize(
+    ("server", "kind", "memory"),
+    [
+        (
+            ["env", "MEMORY_FILE_PATH=/d/m.jsonl", "npx", "@modelcontextprotocol/server-memory"],
+            "the npm server",
+            "/d/m.jsonl",
+        ),
+        (
+            ["docker", "run", "-v", "/d/mem:/data", "-e", "MEMORY_FILE_PATH=/data/m.json", "mcp/memory"],
+            "the container image",
+            "/d/mem/m.json",
+        ),
+        (
+            ["docker", "run", "--mount", "type=volume,src=mine,dst=/app/dist", "mcp/memory"],
+            "the container image",
+            "/app/dist/memory.jsonl in the volume mine",
+        ),
+        (["mcp-knowledge-graph", "--memory-path", "/d/m.jsonl"], "another memory server", "/d/m.jsonl"),
+    ],
+    ids=["env", "bind mount", "volume", "fork"],
+)
+def test_servers_are_recognised_under_any_name_with_their_memory(
+    server: list[str], kind: str, memory: str, home: Path
+) -> None:
+    put("cursor", home, {"command": server[0], "args": server[1:]}, key="My Facts")
+    servers, _ = found(doctor("--json", home=home))
+    assert [(one["name"], one["kind"], one["memory"]) for one in servers] == [("My Facts", kind, memory)]

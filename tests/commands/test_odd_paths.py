@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.commands.running import Result, entity, run, write
+from tests.commands.running import Result, command, entity, environment, run, write
 
 FACTS = json.dumps({"entities": [{"name": "Ann", "entityType": "person", "observations": []}]})
 
@@ -93,3 +95,19 @@ def test_a_text_about_a_bad_file_option_speaks_of_that_option(home: Path) -> Non
         assert result.status == 2
         assert "MEMORY_FILE_PATH" not in result.err
         assert "yet" not in result.err
+
+
+@pytest.mark.skipif("not os.path.exists('/dev/full')", reason="a device that is full")
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["help"], ["config"]], ids=" ".join)
+@pytest.mark.parametrize("to", [">/dev/full", ">&-"])
+def test_output_that_cannot_be_written_is_status_2_and_one_line(arguments: list[str], to: str, home: Path) -> None:
+    line = f"{shlex.join([*command(), *arguments])} {to}"
+    done = subprocess.run(["sh", "-c", line], env=environment(home), capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr.count(b"\n")) == (2, 1), done.stderr
+
+
+@pytest.mark.skipif("os.name == 'nt' or os.geteuid() == 0", reason="rights that root does not heed")
+def test_doctor_says_of_a_folder_that_cannot_be_written_just_that(home: Path) -> None:
+    folder = home / "folder"
+    folder.mkdir(mode=0o555)
+    assert "files can be made in this folder: Permission denied" in run("doctor", "--file", folder, home=home).out

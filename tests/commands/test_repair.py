@@ -207,3 +207,13 @@ def extras(graph: Graph) -> set[str]:
     for line in (*graph.entity_lines, *graph.relation_lines):
         collect(json.loads(line.raw), "")
     return found
+
+
+def test_what_could_be_read_is_never_moved_out(home: Path, memory: Path) -> None:
+    kept = ['{"type":"entity","observations":["whose?"]}', '{"type":"task","n":1} and more']
+    memory.write_text("\n".join([*memory.read_text().splitlines(), *kept, '{"type":"entity","na']) + "\n")
+    result = run("repair", "--drop-unreadable", "--file", memory, home=home)
+    assert result.status == 0, result.err
+    assert memory.read_text().splitlines()[-2:] == kept
+    (moved,) = home.glob("*.unreadable")
+    assert moved.read_text() == '{"type":"entity","na\n'

@@ -99,6 +99,25 @@ def test_merging_moves_facts_and_relations_and_loses_no_key() -> None:
     assert json.loads(after.touching["Acme"][0].raw)["weight"] == 2
 
 
+def test_merging_keeps_the_type_of_the_target_in_whatever_spelling() -> None:
+    data = (
+        b'{"type":"entity","name":"a","entity_type":"kept","observations":["x"]}\n'
+        b'{"type":"entity","name":"b","entityType":"other","observations":["y"]}\n'
+        b'{"type":"observation","entityName":"b","content":"z"}\n'
+    )
+    after = corrections.merge_entities(read(data), "b", "a")
+    written(after)
+    line = after.entities["a"]
+    assert (line.entity_type, line.observations()) == ("kept", ["x", "y", "z"])
+    assert json.loads(line.raw) == {
+        "type": "entity",
+        "name": "a",
+        "entityType": "kept",
+        "observations": ["x", "y", "z"],
+        "otherValues": {"entityType": ["other"]},
+    }
+
+
 def test_merging_twice_keeps_all_that_differed() -> None:
     after = corrections.merge_entities(read(FILE), "Anne", "Ann")
     after = corrections.merge_entities(after, "Acme", "Ann")
@@ -119,14 +138,14 @@ def test_an_observation_that_is_gone_is_told() -> None:
         corrections.replace_observation(read(FILE), "Ann", "coffee", "tea")
 
 
-def test_a_type_is_changed_under_the_key_in_which_it_stands() -> None:
+def test_a_type_is_changed_and_stands_under_our_key_then() -> None:
     data = (
         b'{"type":"entity","name":"a","entity_type":"old","observations":[]}\n'
         b'{"type":"entity","name":"b","observations":["x"]}\n'
     )
     graph = corrections.change_type(corrections.change_type(read(data), "a", "new"), "b", "new")
     assert written(graph) == (
-        b'{"type":"entity","name":"a","entity_type":"new","observations":[]}\n'
+        b'{"type":"entity","name":"a","entityType":"new","observations":[]}\n'
         b'{"type":"entity","name":"b","observations":["x"],"entityType":"new"}\n'
     )
 

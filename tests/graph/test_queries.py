@@ -25,7 +25,7 @@ def graph_of(entities: dict[str, list[str]], relations: list[tuple[str, str]] | 
 
 
 def found(graph: Graph, query: str) -> list[str]:
-    return [line.name for line in queries.search(graph, query)]
+    return [line.name for line in queries.strict_search(graph, query)]
 
 
 @pytest.mark.parametrize(
@@ -121,10 +121,10 @@ def test_a_star_matches_everything_where_nothing_holds_one() -> None:
 
 def test_relevance_is_exact_name_beginning_name_some_words_of_it_type_observation() -> None:
     graph = graph_of({"x": ["ann"], "Joanna": [], "Annex": [], "Ánn": [], "y": ["Ann"], "Anna": []})
-    matches = queries.search(graph, "ANN")
+    matches = queries.strict_search(graph, "ANN")
     assert [line.name for line in queries.by_relevance(matches, "ANN")] == ["Ánn", "Annex", "Anna", "Joanna", "x", "y"]
     graph = graph_of({"tea": ["green"], "z": ["tea, green"], "Green Tea": [], "tea, green": []}, kind="leaf")
-    matches = queries.search(graph, "tea leaf green")
+    matches = queries.strict_search(graph, "tea leaf green")
     assert [line.name for line in queries.by_relevance(matches, "tea green")] == ["Green Tea", "tea, green", "tea", "z"]
     assert queries.by_relevance(matches, " ") == matches
 

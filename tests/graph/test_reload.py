@@ -40,7 +40,9 @@ def seen(graph: Graph) -> dict[str, Any]:
         "opened": {
             name: [list(map(relation, part)) for part in queries.open_nodes(graph, [name])[1:]] for name in NAMES
         },
-        "search": {word: [line.name for line in queries.search(graph, word)] for word in [*WORDS, "tea ann", "e"]},
+        "search": {
+            word: [line.name for line in queries.strict_search(graph, word)] for word in [*WORDS, "tea ann", "e"]
+        },
         "sizes": (graph.entity_lines.size, graph.relation_lines.size),
         "chunks": b"".join(graph.chunks()),
     }

@@ -129,7 +129,7 @@ def test_what_was_tolerated_is_told_with_line_numbers_and_without_contents() -> 
 
 
 def test_another_shape_is_told_with_counts_and_without_contents() -> None:
-    document = {"entities": [{"name": "secret"}], "version": 1}
+    document = {"entities": [{"name": "secret", "observations": ["x"]}], "version": 1}
     assert shapes.read(json.dumps(document).encode()).notices == (
         "it is not in lines; records read from its other shape: 1; items that are no records and are kept: 1",
     )

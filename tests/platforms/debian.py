@@ -1,4 +1,4 @@
-"""CPythons of newer Debian suites, and arm64 ones under qemu, in folders of their own.
+"""CPythons of newer Debian suites, and those of other processors under qemu, in folders of their own.
 
 A suite's packages are downloaded by debootstrap and unpacked, not installed: an interpreter needs no more, and packages
 of another processor, whose programs would all have to run under qemu, come in seconds.
@@ -16,7 +16,15 @@ from tests.platforms.fetching import CACHE, Missing, call, need_programs, need_r
 from tests.platforms.places import Place
 from tests.platforms.results import Row, or_missing, run_suite
 
-_EMULATOR: Final = "qemu-aarch64-static"
+_EMULATORS: Final = {
+    "arm64": "qemu-aarch64-static",
+    "armhf": "qemu-arm-static",
+    "ppc64el": "qemu-ppc64le-static",
+    "riscv64": "qemu-riscv64-static",
+    "s390x": "qemu-s390x-static",
+}
+"""Debian's word for a processor -> what runs its programs. 32-bit x86 needs none on 64-bit x86."""
+
 _SID_SCRIPT: Final = "/usr/share/debootstrap/scripts/sid"  # an older debootstrap has no scripts for newer suites
 _ASK: Final = "import os, sys; print(sys.version.split()[0], os.confstr('CS_GNU_LIBC_VERSION'))"
 _EMULATED_PATIENCE: Final = 300.0  # seconds: under qemu a first start takes a minute
@@ -32,8 +40,8 @@ class Suite(NamedTuple):
     more: tuple[str, ...] = ()
 
     @property
-    def emulated(self) -> bool:
-        return self.processor == "arm64"
+    def emulator(self) -> str | None:
+        return _EMULATORS.get(self.processor)
 
 
 SID: Final = Suite("sid", "amd64", ("python3.15",), more=("musl",))
@@ -41,7 +49,8 @@ SUITES: Final = (
     Suite("trixie", "amd64", ("python3.13",)),
     Suite("forky", "amd64", ("python3.14",)),
     SID,
-    Suite("trixie", "arm64", ("python3.13",)),
+    Suite("trixie", "i386", ("python3.13",)),
+    *(Suite("trixie", processor, ("python3.13",)) for processor in _EMULATORS),
 )
 
 
@@ -61,15 +70,15 @@ def _row(archive: Path, suite: Suite, python: str) -> Row:
     copy = folder / "memory-server.pyz"
     shutil.copyfile(archive, copy)
     command = ["chroot", str(root)]
-    if suite.emulated:
-        shutil.copy(str(shutil.which(_EMULATOR)), root / "usr" / "bin")
-        command.append(f"/usr/bin/{_EMULATOR}")
+    if suite.emulator:
+        shutil.copy(str(shutil.which(suite.emulator)), root / "usr" / "bin")
+        command.append(f"/usr/bin/{suite.emulator}")
     command.append(f"/usr/bin/{python}")
     environ = {"PATH": os.environ["PATH"], "HOME": f"/srv/{python}/home"}
     asked = call([*command, "-c", _ASK], env=environ)
     version, _, libc = asked.strip().partition(" ")
     place = Place(
-        f"Debian {suite.name} {suite.processor}, {libc}" + (", under qemu" if suite.emulated else ""),
+        f"Debian {suite.name} {suite.processor}, {libc}" + (", under qemu" if suite.emulator else ""),
         f"CPython {version}",
         tuple(command),
         environ,
@@ -77,7 +86,7 @@ def _row(archive: Path, suite: Suite, python: str) -> Row:
         folder,
         (folder / "home" / ".cache",),
         lambda path: "/" + str(path.relative_to(root)),
-        _EMULATED_PATIENCE if suite.emulated else 30.0,
+        _EMULATED_PATIENCE if suite.emulator else 30.0,
     )
     return run_suite(place)
 
@@ -86,7 +95,7 @@ def tree(suite: Suite) -> Path:
     """The folder with the suite's files."""
     need_root()
     programs = {"debootstrap": "debootstrap", "dpkg-deb": "dpkg", "chroot": "coreutils"}
-    need_programs(programs | ({_EMULATOR: "qemu-user-static"} if suite.emulated else {}))
+    need_programs(programs | ({suite.emulator: "qemu-user-static"} if suite.emulator else {}))
     root = CACHE / "debian" / f"{suite.name}-{suite.processor}"
     wanted = ",".join(["python3", *suite.pythons, *suite.more])
     stamp = root / "complete"

@@ -19,12 +19,13 @@ from packaging.tags import Tag, cpython_tags
 
 from build import wheels
 from build.launcher import parts
-from build.platforms import PLATFORMS, PYTHONS, Platform
+from build.platforms import PLATFORMS, Platform, abi, python
 from tests.platforms.results import Row, run_checks
 
 _LIBRARIES: Final = (".so", ".pyd", ".dll", ".dylib")
-_ELF: Final = {"x86_64": 62, "aarch64": 183}
-_PE: Final = {"AMD64": 0x8664}
+_ELF: Final = {"x86_64": 62, "aarch64": 183, "i686": 3, "armv7l": 40, "ppc64le": 21, "s390x": 22, "riscv64": 243}
+_PE: Final = {"AMD64": 0x8664, "x86": 0x14C, "ARM64": 0xAA64}
+_SMALL: Final = ("i686", "armv7l", "x86")  # 32-bit processors
 _MACH: Final = {"arm64": 0x0100000C, "x86_64": 0x01000007}
 _RESERVED: Final = {
     "con",
@@ -45,31 +46,31 @@ def _row(archive: Path, platform: Platform) -> Row:
     with zipfile.ZipFile(archive) as opened:
         start = opened.read("__main__.py").decode("utf-8")
         served = parts.served(opened)
-        files = {abi: list(parts.read(opened, abi, platform.name)) for abi in map(_abi, PYTHONS)}
+        files = {one: list(parts.read(opened, one, platform.name)) for one in map(abi, platform.pythons)}
 
     def every_wheel_has_a_tag_of_its_platform() -> None:
         for wheel in wheels.locked([platform.name]):
-            for python in PYTHONS if wheel.platform == "any" or wheel.abi == "any" else [_python(wheel.abi)]:
-                known = {*_tags(platform, python), Tag("py3", "none", "any"), Tag("py2.py3", "none", "any")}
-                assert wheel.tags & known, f"{wheel.file} is not for CPython {python} on {platform.name}"
+            for one in platform.pythons if wheel.platform == "any" else [python(wheel.abi)]:
+                known = {*_tags(platform, one), Tag("py3", "none", "any"), Tag("py2.py3", "none", "any")}
+                assert wheel.tags & known, f"{wheel.file} is not for CPython {one} on {platform.name}"
 
     def the_launcher_asks_for_what_is_there() -> None:
-        assert served[platform.name] == [_abi(python) for python in PYTHONS], served
-        for python in PYTHONS:
-            asked = _interpreter(start, platform, python)
-            assert asked == f"{_abi(python)}-{platform.name}", asked
+        assert served[platform.name] == sorted(map(abi, platform.pythons)), served
+        for one in platform.pythons:
+            asked = _interpreter(start, platform, one)
+            assert asked == f"{abi(one)}-{platform.name}", asked
 
     def its_parts_are_those_of_the_wheels() -> None:
-        for python in PYTHONS:
-            expected = {Path(file).name for file in _libraries_of_wheels(platform, python)}
-            found = {Path(path).name for path, _ in files[_abi(python)] if _is_library(path)}
+        for one in platform.pythons:
+            expected = {Path(file).name for file in _libraries_of_wheels(platform, one)}
+            found = {Path(path).name for path, _ in files[abi(one)] if _is_library(path)}
             assert found == expected, found ^ expected
 
     def its_libraries_are_for_its_processor() -> None:
-        for abi, found in files.items():
+        for name, found in files.items():
             for path, content in found:
                 if _is_library(path):
-                    assert _fits(content, platform), f"{path} for {abi} is another processor's"
+                    assert _fits(content, platform), f"{path} for {name} is another processor's"
 
     def no_two_files_meet_under_one_name() -> None:
         for found in files.values():
@@ -89,48 +90,51 @@ def _row(archive: Path, platform: Platform) -> Row:
         no_two_files_meet_under_one_name,
         its_file_names_can_be_made,
     ]
-    span = f"CPython {PYTHONS[0]} to {PYTHONS[-1]}"
+    span = f"CPython {', '.join(platform.pythons)}"
     return run_checks(platform.label, span, checks, "read from the archive, nothing started")
 
 
-def _abi(python: str) -> str:
-    return "cp" + python.replace(".", "")
+def _tags(platform: Platform, interpreter: str) -> set[Tag]:
+    """What pip takes there: the interpreter's own ABI, none."""
+    version = tuple(map(int, interpreter.removesuffix("t").split(".")))
+    return {
+        *cpython_tags(version, abis=[abi(interpreter)], platforms=platform.tags),
+        *(Tag("py3", "none", tag) for tag in platform.tags),
+    }
 
 
-def _python(abi: str) -> str:
-    return f"{abi[2]}.{abi[3:]}"
-
-
-def _tags(platform: Platform, python: str) -> set[Tag]:
-    """What pip takes there: the interpreter's own ABI, the stable one, none."""
-    version = tuple(map(int, python.split(".")))
-    return {*cpython_tags(version, platforms=platform.tags), *(Tag("py3", "none", tag) for tag in platform.tags)}
-
-
-def _interpreter(start: str, platform: Platform, python: str) -> str:
+def _interpreter(start: str, platform: Platform, interpreter: str) -> str:
     """What the launcher's own `interpreter` says when it sees that platform's facts."""
-    (function,) = (node for node in ast.parse(start).body if getattr(node, "name", "") == "interpreter")
-    major, minor = python.split(".")
-    version = (int(major), int(minor), 0, "final", 0)
-    system: Any = SimpleNamespace(platform=platform.sys_platform, maxsize=2**63 - 1, version_info=version, abiflags="")
+    body = ast.parse(start).body
+    wanted = [one for one in body if getattr(one, "name", "") == "interpreter"]
+    wanted += [one for one in body if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == "SMALL"]
+    major, minor = interpreter.removesuffix("t").split(".")
+    system: Any = SimpleNamespace(
+        platform=platform.sys_platform,
+        maxsize=2**31 - 1 if platform.machine in _SMALL else 2**63 - 1,
+        version_info=(int(major), int(minor), 0, "final", 0),
+        abiflags="t" if interpreter.endswith("t") else "",
+    )
 
     def confstr(name: str) -> str:
         if platform.name.startswith("musl"):
             raise ValueError("unrecognized configuration name")
         return "glibc 2.17"
 
-    operating: Any = SimpleNamespace(confstr=confstr, uname=lambda: SimpleNamespace(machine=platform.machine))
-    suffix = {"win32": f".{_abi(python)}-win_amd64.pyd"}.get(platform.sys_platform, ".so")
+    # What a 64-bit kernel says to a 32-bit userland.
+    machine = {"i686": "x86_64", "armv7l": "aarch64"}.get(platform.machine, platform.machine)
+    operating: Any = SimpleNamespace(confstr=confstr, uname=lambda: SimpleNamespace(machine=machine))
+    suffix = f".{abi(interpreter)}-{platform.tags[0]}.pyd" if platform.sys_platform == "win32" else ".so"
     scope: dict[str, Any] = {"sys": system, "os": operating, "extension_suffixes": lambda: [suffix]}
-    exec(compile(ast.Module([function], []), "__main__.py", "exec"), scope)
+    exec(compile(ast.Module(wanted, []), "__main__.py", "exec"), scope)
     return str(scope["interpreter"]())
 
 
-def _libraries_of_wheels(platform: Platform, python: str) -> list[str]:
+def _libraries_of_wheels(platform: Platform, interpreter: str) -> list[str]:
     """The compiled files of the wheels for that interpreter, but for pywin32's many that nothing imports."""
     found: list[str] = []
     for wheel in wheels.locked([platform.name]):
-        if wheel.platform == platform.name and wheel.abi in ("any", _abi(python)):
+        if wheel.platform == platform.name and wheel.abi == abi(interpreter):
             with zipfile.ZipFile(wheels.CACHE / wheel.file) as opened:
                 names = [name for name in opened.namelist() if _is_library(name)]
             wanted = ("pywintypes3", "_win32sysloader", "win32api", "win32job")
@@ -148,7 +152,10 @@ def _fits(content: bytes, platform: Platform) -> bool:
         (offset,) = struct.unpack_from("<I", content, 60)
         return struct.unpack_from("<4sH", content, offset) == (b"PE\0\0", _PE[platform.machine])
     if platform.sys_platform == "linux":
-        return content[:4] == b"\x7fELF" and struct.unpack_from("<H", content, 18)[0] == _ELF[platform.machine]
+        return (
+            content[:4] == b"\x7fELF"
+            and struct.unpack_from(">H" if content[5] == 2 else "<H", content, 18)[0] == _ELF[platform.machine]
+        )
     if content[:4] == b"\xca\xfe\xba\xbe":  # one file for several processors
         (count,) = struct.unpack_from(">I", content, 4)
         return _MACH[platform.machine] in [struct.unpack_from(">I", content, 8 + 20 * n)[0] for n in range(count)]

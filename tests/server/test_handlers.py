@@ -199,7 +199,7 @@ def test_where_the_system_gives_no_thread_calls_fail_at_once_and_later_ones_are_
         for name in ("Ann", "Bo"):
             refused = driver.call("create_entities", entity(name))
             assert refused["isError"] is True and "nothing was changed" in refused["content"][0]["text"]
-        assert driver.call("read_graph")["isError"] is True
+        assert driver.call("read_graph")["isError"] is False  # by the thread that looked at the size of the file
         resource.prlimit(driver.process.pid, resource.RLIMIT_AS, (hard, hard))
         assert driver.call("create_entities", entity("Cy"))["isError"] is False
         assert names(tmp_path) == ["Cy"]

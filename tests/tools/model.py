@@ -21,6 +21,20 @@ def fold(text: str) -> str:
     return "".join(char for char in text if not (0x300 <= ord(char) <= 0x36F or 0x64B <= ord(char) <= 0x652))
 
 
+def relevance(entity: Result, query: str) -> int:
+    whole, name = fold(query).strip(), fold(entity["name"])
+    held = [word in name for word in whole.split()]
+    classes = [
+        name.strip() == whole,
+        name.startswith(whole),
+        whole in name or all(held),
+        any(held),
+        whole in fold(entity["entityType"]),
+        True,
+    ]
+    return classes.index(True)
+
+
 def clean(value: Any) -> Any:
     """The value with U+FFFD for each lone surrogate."""
     if isinstance(value, str):
@@ -181,7 +195,10 @@ class Model:
         return self.page(self.entities, page), None, []
 
     def search_nodes(self, query: str, **page: Any) -> Any:
-        return self.page(self.matches(query), page), None, []
+        found = self.matches(query)
+        if "limit" in page and fold(query).strip():
+            found = sorted(found, key=lambda entity: relevance(entity, query))
+        return self.page(found, page), None, []
 
     def open_nodes(self, names: list[str]) -> Any:
         chosen = [entity for entity in self.entities if entity["name"] in names]

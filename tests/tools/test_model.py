@@ -158,6 +158,15 @@ def result_of(driver: Driver, tool: str, arguments: Result) -> Result:
     return result
 
 
+def without_loose(result: Result, expected: Result) -> Result:
+    """What the model expects in place of what comes near, which is an answer only where the rules find nothing."""
+    found, right = result.get("structuredContent", {}), expected.get("structuredContent", {})
+    if "loose" not in found:
+        return result
+    assert right["entities"] == [] and not right.get("names") and right.get("total", 0) == 0
+    return expected
+
+
 @pytest.mark.parametrize(("seed", "era"), [(FIRST_SEED, "2025"), (FIRST_SEED + 1, "2026")])
 def test_random_calls_agree_with_the_model_and_with_a_fresh_process(
     archive: Path, tmp_path: Path, seed: int, era: Era
@@ -169,7 +178,7 @@ def test_random_calls_agree_with_the_model_and_with_a_fresh_process(
         for number in range(CALLS):
             tool, arguments = caller.call()
             expected = model.call(tool, arguments)
-            found = without_near(result_of(driver, tool, arguments))
+            found = without_loose(without_near(result_of(driver, tool, arguments)), expected)
             assert found == expected, f"seed {seed}, call {number}: {tool} {arguments!r}"
         assert driver.finish() == 0
     assert [path.name for path in tmp_path.iterdir()] == ["memory.jsonl"]
@@ -178,7 +187,8 @@ def test_random_calls_agree_with_the_model_and_with_a_fresh_process(
         assert result_of(driver, "read_graph", {}) == model.call("read_graph", {})
         for query in QUERIES:
             arguments = {"query": query}
-            assert result_of(driver, "search_nodes", arguments) == model.call("search_nodes", arguments), query
+            expected = model.call("search_nodes", arguments)
+            assert without_loose(result_of(driver, "search_nodes", arguments), expected) == expected, query
 
 
 def test_calls_sent_without_waiting_are_applied_in_the_order_in_which_they_were_sent(

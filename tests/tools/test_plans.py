@@ -285,6 +285,26 @@ def test_the_parts_of_an_answer_make_the_whole(query: str | None, limit: int) ->
     assert entities == whole["entities"]
 
 
+def test_a_loose_answer_says_so(graph: Graph) -> None:
+    _, answer, _ = run(graph, "search_nodes", {"query": "does Ann like coffee?"})
+    assert [entity["name"] for entity in answer["entities"]] == ["Ann"]
+    assert answer["loose"] == "No entity holds all of these words. These come near, best first."
+    _, names, _ = run(graph, "search_nodes", {"query": "does Ann like coffee?", "limit": 1, "namesOnly": True})
+    assert names["names"] == ["Ann"] and "loose" in names
+    for query in ("Ann", "tea likes", "submarine", ""):
+        assert "loose" not in run(graph, "search_nodes", {"query": query})[1]
+
+
+def test_with_a_limit_the_most_relevant_come_first() -> None:
+    records = [("Planning", ["annual"]), ("Joanne", []), ("Anne", []), ("Ann", [])]
+    lines = [line("entity", {"name": name, "entityType": "t", "observations": held}) for name, held in records]
+    graph = Graph.of(document.read("\n".join(lines).encode()))
+    whole = run(graph, "search_nodes", {"query": "ann"})[1]
+    assert [entity["name"] for entity in whole["entities"]] == ["Planning", "Joanne", "Anne", "Ann"]
+    parts = [run(graph, "search_nodes", {"query": "ann", "limit": 1, "offset": n})[1] for n in range(4)]
+    assert [part["entities"][0]["name"] for part in parts] == ["Ann", "Anne", "Planning", "Joanne"]
+
+
 def test_an_answer_that_is_too_large_says_how_to_ask_for_less(monkeypatch: pytest.MonkeyPatch, graph: Graph) -> None:
     monkeypatch.setattr(plans, "LARGEST_ANSWER", 100)
     for tool, arguments in (("read_graph", {}), ("search_nodes", {"query": "tea"}), ("open_nodes", {"names": ["Ann"]})):

@@ -8,6 +8,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -323,3 +325,60 @@ def test_several_memories_are_chosen_from(tmp_path: Path, look: Look) -> None:
         page.wait(STILL)
         assert "Default thing" in positions(page)
         assert focused(page)
+
+
+def test_a_large_memory_changes_in_the_overview_and_nothing_jumps(tmp_path: Path, look: Look) -> None:
+    memory = tmp_path / "memory.jsonl"
+    graph = json.loads(memories.many(3000))
+    write(memory, json.dumps(graph))
+    with serving.serving(memory) as served:
+        page = look(served)
+        assert page.text("#status").startswith("3,000 entities in")
+        before = positions(page)
+        graph["entities"].append({"name": "Newcomer", "entityType": "person", "observations": []})
+        graph["relations"].append({"from": "Newcomer", "to": graph["entities"][0]["name"], "relationType": "meets"})
+        write(memory, json.dumps(graph))
+        page.wait("document.querySelector('#counts').textContent.startsWith('3,001 entities')")
+        page.wait(STILL)
+        after = positions(page)
+        assert len(before.keys() & after.keys()) > 20
+        assert all(before[name] == after[name] for name in before.keys() & after.keys())
+        go_to(page, "newcomer")
+        assert "Newcomer" in positions(page)
+        graph["entities"] = [one for one in graph["entities"] if one["name"] != "Newcomer"]
+        graph["relations"] = [one for one in graph["relations"] if one["from"] != "Newcomer"]
+        write(memory, json.dumps(graph))
+        page.wait("document.querySelector('#panel').hidden")
+        page.wait("document.querySelector('#counts').textContent.startsWith('3,000 entities')")
+
+
+def test_pages_and_assistants_write_at_once_and_nothing_is_lost(memory: Path, look: Look) -> None:
+    """Two pages, and two programs that change the file as an assistant's server does, each ten times."""
+    code = (
+        "import sys; from memory_app.storage.store import Store; from memory_app.tools import table;"
+        "store = Store(sys.argv[1], lambda notice: None);"
+        "done = [store.submit(table.plan('add_observations', {'observations': [{'entityName': 'Mei Lin',"
+        " 'contents': [f'{sys.argv[2]} {n}']}]}).apply).result() for n in range(10)]; store.close()"
+    )
+    environ = {**os.environ, "PYTHONPATH": str(serving.ROOT)}
+    with serving.serving(memory) as served:
+        pages = [look(served), look(served)]
+        others = [
+            subprocess.Popen([sys.executable, "-c", code, str(memory), name], env=environ) for name in ("one", "two")
+        ]
+        for page in pages:
+            go_to(page, "mei lin")
+        for number in range(10):
+            for page, name in zip(pages, ("left", "right"), strict=True):
+                page.evaluate("document.querySelector('section .adding button').click()")
+                page.wait("document.activeElement.tagName === 'TEXTAREA'")
+                page.type(f"{name} {number}")
+                page.press("Enter")
+                page.wait("document.querySelector('textarea') === null")
+        assert [other.wait(serving.PATIENCE) for other in others] == [0, 0]
+        wanted = {f"{name} {number}" for name in ("left", "right", "one", "two") for number in range(10)}
+        [entity] = [line for line in stored(memory) if line.get("name") == "Mei Lin"]
+        assert wanted <= set(entity["observations"])
+        for page in pages:
+            page.wait(f"document.querySelectorAll('.fact').length === {len(entity['observations'])}")
+            assert page.texts(".fact") == entity["observations"]

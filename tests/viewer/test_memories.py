@@ -11,7 +11,7 @@ import pytest
 
 from tests.viewer import memories
 from tests.viewer.conftest import Open
-from tests.viewer.steps import STILL, chosen, focused, go_to, go_to_name, look_for, middle, shown, wait_for
+from tests.viewer.steps import STILL, chosen, drawn, focused, go_to, go_to_name, look_for, middle, shown, wait_for
 
 PROBES = (
     "<img src=x onerror=\"document.body.dataset.bad='1'\">",
@@ -114,12 +114,21 @@ def test_two_thousand_entities_are_drawn_whole(open_page: Open) -> None:
     assert chosen(page) == "Company 0"
 
 
-def test_twenty_thousand_entities_are_shown_by_neighbourhood(open_page: Open) -> None:
+def test_twenty_thousand_entities_are_shown_in_groups_and_by_neighbourhood(open_page: Open) -> None:
     page = open_page(memories.many(20000))
     page.wait(STILL)
-    assert page.text("#status") == "120 of 20,000 shownShow moreStart again"
+    assert page.text("#status") == "20,000 entities in 1,589 groupsMost connected"
+    names = [one["text"] for one in drawn(page) if one["text"]]
+    assert names[0] == "Company 0", "the largest group is named by its best connected"
+    assert len(names) > 20
     page.click("#status button")
+    page.wait(STILL)
+    assert page.text("#status") == "120 of 20,000 shownOverviewShow moreStart again"
+    page.click("#status button:nth-of-type(2)")
     assert page.text("#status").startswith("220 of 20,000 shown")
+    page.click("#status button")
+    page.wait(STILL)
+    assert page.text("#status").startswith("20,000 entities in")
     page.wait(STILL)
     names = look_for(page, "19999")
     assert len(names) == 1
@@ -141,6 +150,8 @@ def test_a_click_brings_in_hidden_neighbours(open_page: Open) -> None:
     names = [f"leaf {number:05}" for number in range(20000)]
     entities = [(name, "leaf", list[str]()) for name in ["hub", *names]]
     page = open_page(memories.graph(entities, [(name, "hangs on", "hub") for name in names]))
+    page.wait(STILL)
+    page.click("#status button")
     page.wait(STILL)
     first = int(page.text("#status span").split()[0])
     assert 20 <= first <= 120
@@ -164,3 +175,35 @@ def test_a_dense_memory_is_shown_whole_only_on_request(open_page: Open) -> None:
     page.click("#status button:nth-of-type(2)")
     page.wait(STILL)
     assert page.text("#status") == ""
+
+
+def test_one_zooms_from_the_overview_into_the_surroundings_of_an_entity(open_page: Open) -> None:
+    graph = json.loads(memories.many(3000))
+    page = open_page(json.dumps(graph))
+    page.wait(STILL)
+    assert page.text("#status").startswith("3,000 entities in")
+    go_to(page, "project 1")
+    name = chosen(page)
+    assert name is not None
+    names = {one["text"] for one in drawn(page)}
+    near = {one["to"] for one in graph["relations"] if one["from"] == name}
+    near |= {one["from"] for one in graph["relations"] if one["to"] == name}
+    assert name in names
+    assert near & names
+    page.click("#panel .actions button")
+    page.wait(STILL)
+    assert "of 3,000 shown" in page.text("#status")
+    assert chosen(page) == name
+    page.click("#types li:first-child label")
+    page.click("#status button")
+    page.wait(STILL)
+    assert "of 3,000 shown" in page.text("#status"), "what the legend hides is not in the overview either"
+
+
+def test_the_same_memory_gives_the_same_overview(open_page: Open) -> None:
+    pages = [open_page(memories.many(3000)) for _ in range(2)]
+    names = []
+    for page in pages:
+        page.wait(STILL)
+        names.append(sorted(one["text"] for one in drawn(page) if one["text"])[:5])
+    assert names[0] == names[1]

@@ -18,7 +18,8 @@ from typing import Final, Literal, NamedTuple
 from memory_app.location.environment import value_of
 from memory_app.location.expansion import flavour, home_folder
 
-Style = Literal["plain", "stdio", "copilot", "opencode", "zed", "codex"]
+Style = Literal["plain", "stdio", "copilot", "opencode", "zed", "codex", "goose", "librechat", "continue"]
+Language = Literal["json", "toml", "yaml"]
 
 
 class Machine(NamedTuple):
@@ -30,7 +31,12 @@ class Machine(NamedTuple):
 
 class Client(NamedTuple):
     """`keys` lead to the object that holds the servers; `places` are the user's files, the first that exists is the
-    one; `project` is the file within a project, None if there is no such; `comments` are allowed in its JSON."""
+    one; `project` is the file within a project, None if there is no such; `comments` are allowed in its JSON.
+
+    `fills` matches what the client puts in where an entry holds a variable. `name` is what our server is called there.
+    `older` are places that the client once used and may still read: files, with the keys within. `by_hand` says what
+    to do where there is no file that could be written.
+    """
 
     title: str
     keys: tuple[str, ...]
@@ -39,7 +45,31 @@ class Client(NamedTuple):
     project: str | None = None
     comments: bool = False
     after: str = "Restart it, or reload its MCP servers."
+    fills: str = ""
+    name: str = "memory"
+    older: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    by_hand: str = ""
 
+    @property
+    def language(self) -> Language:
+        if self.style == "codex":
+            return "toml"
+        return "yaml" if self.style in ("goose", "librechat", "continue") else "json"
+
+    @property
+    def as_list(self) -> bool:
+        """Whether the servers are a list, each with its name, and not a mapping by names."""
+        return self.style == "continue"
+
+
+_ENVIRONMENT: Final = r"\$\{[A-Za-z_]\w*(?::-[^}]*)?\}"
+_ENVIRONMENT_OR_PLAIN: Final = rf"{_ENVIRONMENT}|\$[A-Za-z_]\w*"
+_OF_VS_CODE: Final = (
+    r"\$\{(?:workspaceFolder|workspaceFolderBasename|userHome|cwd|pathSeparator|/|file\w*|relativeFile\w*|execPath"
+    r"|workspaceFolder:[^}]*|(?:env|input|config|command):[^}]*)\}"
+)
+_OF_CURSOR: Final = r"\$\{(?:workspaceFolder|workspaceFolderBasename|userHome|pathSeparator|/|env:[^}]*)\}"
+"""As the clients' own documentation lists them; what it does not list is not filled in."""
 
 _VS_CODE_STORAGE: Final = "{app}/Code/User/globalStorage"
 
@@ -62,6 +92,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         ("{CLAUDE_CONFIG_DIR}/.claude.json", "{home}/.claude.json"),
         ".mcp.json",
         after="Start a new session; /mcp shows the server.",
+        fills=_ENVIRONMENT,
     ),
     "vscode": Client(
         "Visual Studio Code",
@@ -71,11 +102,25 @@ CLIENTS: Final[Mapping[str, Client]] = {
         ".vscode/mcp.json",
         comments=True,
         after="Start it from the command MCP: List Servers.",
+        fills=_OF_VS_CODE,
+        older=(("{app}/Code/User/settings.json", ("mcp", "servers")),),
     ),
     "cursor": Client(
-        "Cursor", ("mcpServers",), "plain", ("{home}/.cursor/mcp.json",), ".cursor/mcp.json", comments=True
+        "Cursor",
+        ("mcpServers",),
+        "plain",
+        ("{home}/.cursor/mcp.json",),
+        ".cursor/mcp.json",
+        comments=True,
+        fills=_OF_CURSOR,
     ),
-    "windsurf": Client("Windsurf", ("mcpServers",), "plain", ("{home}/.codeium/windsurf/mcp_config.json",)),
+    "windsurf": Client(
+        "Windsurf",
+        ("mcpServers",),
+        "plain",
+        ("{home}/.codeium/windsurf/mcp_config.json",),
+        fills=r"\$\{(?:env|file):[^}]*\}",
+    ),
     "gemini-cli": Client(
         "Gemini CLI",
         ("mcpServers",),
@@ -84,6 +129,24 @@ CLIENTS: Final[Mapping[str, Client]] = {
         ".gemini/settings.json",
         comments=True,
         after="Start it anew; /mcp shows the server.",
+        fills=_ENVIRONMENT_OR_PLAIN,
+    ),
+    "qwen-code": Client(
+        "Qwen Code",
+        ("mcpServers",),
+        "plain",
+        ("{home}/.qwen/settings.json",),
+        ".qwen/settings.json",
+        comments=True,
+        after="Start it anew; /mcp shows the server.",
+        fills=_ENVIRONMENT_OR_PLAIN,
+    ),
+    "antigravity": Client(
+        "Antigravity",
+        ("mcpServers",),
+        "plain",
+        ("{home}/.gemini/config/mcp_config.json", "{home}/.gemini/antigravity/mcp_config.json"),
+        after="Open MCP Servers > Manage MCP Servers in its agent panel and press Refresh.",
     ),
     "codex": Client(
         "Codex",
@@ -118,6 +181,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         "plain",
         (f"{_VS_CODE_STORAGE}/rooveterinaryinc.roo-cline/settings/mcp_settings.json",),
         ".roo/mcp.json",
+        fills=r"\$\{(?:env:[^}]*|workspaceFolder)\}",
     ),
     "copilot-cli": Client(
         "GitHub Copilot CLI",
@@ -125,6 +189,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         "copilot",
         ("{COPILOT_HOME}/mcp-config.json", "{home}/.copilot/mcp-config.json"),
         after="Start it anew; /mcp show lists the server.",
+        fills=_ENVIRONMENT_OR_PLAIN,
     ),
     "opencode": Client(
         "opencode",
@@ -134,9 +199,65 @@ CLIENTS: Final[Mapping[str, Client]] = {
         "opencode.json",
         comments=True,
         after="Start it anew.",
+        fills=r"\{(?:env|file):[^}]*\}",
     ),
     "lm-studio": Client("LM Studio", ("mcpServers",), "plain", ("{home}/.lmstudio/mcp.json",)),
-    "kiro": Client("Kiro", ("mcpServers",), "plain", ("{home}/.kiro/settings/mcp.json",), ".kiro/settings/mcp.json"),
+    "kiro": Client(
+        "Kiro",
+        ("mcpServers",),
+        "plain",
+        ("{home}/.kiro/settings/mcp.json",),
+        ".kiro/settings/mcp.json",
+        fills=_ENVIRONMENT,
+    ),
+    "jetbrains": Client(
+        "JetBrains Junie",
+        ("mcpServers",),
+        "plain",
+        ("{home}/.junie/mcp/mcp.json",),
+        ".junie/mcp/mcp.json",
+        after="Junie reads it by itself. For AI Assistant paste the entry into Settings > Tools > AI Assistant > MCP.",
+    ),
+    "goose": Client(
+        "goose",
+        ("extensions",),
+        "goose",
+        ("{goose}/config.yaml",),
+        after="Start a new session; `goose info -v` shows the extensions.",
+        name="memory-server",  # goose has an extension of its own that is called memory
+    ),
+    "continue": Client(
+        "Continue",
+        ("mcpServers",),
+        "continue",
+        ("{home}/.continue/config.yaml",),
+        after="Continue reads it by itself; MCP servers are there in agent mode.",
+        fills=r"\$\{\{[^}]*\}\}",
+    ),
+    "librechat": Client(
+        "LibreChat",
+        ("mcpServers",),
+        "librechat",
+        (),
+        "librechat.yaml",
+        after="Restart LibreChat. In a container it needs Python, the archive and the memory's folder inside.",
+        fills=_ENVIRONMENT,
+    ),
+    "open-webui": Client(
+        "Open WebUI",
+        ("mcpServers",),
+        "plain",
+        (),
+        by_hand="Give a file with this to mcpo (mcpo --port 8000 --config FILE) and add its address to Open WebUI as a "
+        "tool server. Or start `serve --http` and add that address as an MCP server.",
+    ),
+    "n8n": Client(
+        "n8n",
+        ("mcpServers",),
+        "plain",
+        (),
+        by_hand="n8n's MCP Client Tool takes an address: start `serve --http` and enter its address and token there.",
+    ),
 }
 
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
@@ -144,14 +265,20 @@ _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
 
 def places(client: Client, machine: Machine) -> list[str]:
     """The files in which this client's servers may stand, best first. Empty where no home folder is known."""
-    found = []
-    for template in client.places:
-        names = _PLACEHOLDER.findall(template)
-        folders = {name: folder(name, machine) for name in names}
-        if all(folders.values()):
-            path = _PLACEHOLDER.sub(lambda match, known=folders: known[match[1]], template)  # type: ignore[misc]
-            found.append(path.replace("/", "\\") if machine.platform == "win32" else path)
-    return found
+    return [path for template in client.places if (path := _filled(template, machine)) is not None]
+
+
+def older_places(client: Client, machine: Machine) -> list[tuple[str, tuple[str, ...]]]:
+    """Files in which it once kept its servers, each with the keys that lead to them."""
+    return [(path, keys) for template, keys in client.older if (path := _filled(template, machine)) is not None]
+
+
+def _filled(template: str, machine: Machine) -> str | None:
+    folders = {name: folder(name, machine) for name in _PLACEHOLDER.findall(template)}
+    if not all(folders.values()):
+        return None
+    path = _PLACEHOLDER.sub(lambda match: folders[match[1]] or "", template)
+    return path.replace("/", "\\") if machine.platform == "win32" else path
 
 
 def folder(name: str, machine: Machine) -> str | None:
@@ -170,6 +297,11 @@ def folder(name: str, machine: Machine) -> str | None:
         return str(join(home, "Library", "Application Support")) if platform == "darwin" else folder("config", machine)
     if name == "local":
         return value_of("LOCALAPPDATA", environ, platform) if platform == "win32" else None
+    if name == "goose":
+        windows = platform == "win32"
+        return str(
+            join(folder("app", machine), "Block", "goose", "config") if windows else join(home, ".config", "goose")
+        )
     if name == "zed":
         return str(
             join(folder("app" if platform == "win32" else "config", machine), "Zed" if platform == "win32" else "zed")

@@ -13,21 +13,28 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from memory_app.commands.clients import editing
-from memory_app.commands.clients.catalogue import CLIENTS, Machine, places
+from memory_app.commands.clients.catalogue import CLIENTS, Client, Machine, older_places, places
+from memory_app.commands.clients.containers import told_memory
 from memory_app.commands.clients.entry import Found
+from memory_app.commands.clients.recognition import file_option
 from memory_app.errors import MemoryServerError
 from memory_app.location import choice, environment
 from memory_app.location.environment import value_of
 from memory_app.location.expansion import flavour, home_folder
 from memory_app.text import shown
 
-_VARIABLE: Final = re.compile(r"\$\{[^}]*\}|%[^%\s]+%|\$[A-Z_][A-Z0-9_]*")
-_KINDS: Final = {"ours": "this server", "npm": "the npm server", "docker": "the container image"}
+_VARIABLE: Final = re.compile(r"\$\{\{[^}]*\}\}|\$\{[^}]*\}|\{(?:env|file):[^}]*\}|%[^%\s]+%|\$[A-Za-z_][A-Za-z0-9_]*")
+_KINDS: Final = {
+    "ours": "this server",
+    "npm": "the npm server",
+    "docker": "the container image",
+    "fork": "another memory server",
+}
 
 
 class Entry(NamedTuple):
-    """A memory server that a client starts. `memory` is its file as far as it can be told; `troubles` are what a
-    person should look at."""
+    """A memory server that a client starts. `memory` is its file as far as it can be told, `known` whether that is the
+    very path; `troubles` are what a person should look at."""
 
     client: str
     file: str
@@ -35,6 +42,7 @@ class Entry(NamedTuple):
     kind: str
     memory: str
     troubles: tuple[str, ...]
+    known: bool = True
 
 
 def entries(
@@ -48,11 +56,12 @@ def entries(
         files = places(client, machine)
         if client.project and current_folder is not None:
             files.append(os.path.join(current_folder, *client.project.split("/")))
-        for path in dict.fromkeys(files):
+        places_and_keys = [(path, client.keys) for path in dict.fromkeys(files)] + older_places(client, machine)
+        for path, keys in places_and_keys:
             try:
                 text = editing.text_of(path)
                 if text is not None:
-                    servers = editing.servers(client, path, text)
+                    servers = editing.servers(client, path, text, keys)
                     known = [one._replace(kind="ours") if _is_this(one, archive) else one for one in servers]
                     found += [_entry(name, path, one, machine) for one in known if one.kind != "other"]
             except MemoryServerError as error:
@@ -81,22 +90,52 @@ def _is_this(one: Found, archive: str | None) -> bool:
     return archive is not None and any(os.path.realpath(word) == archive for word in one.start.args)
 
 
-def _entry(client: str, path: str, one: Found, machine: Machine) -> Entry:
-    troubles = _troubles(one, machine)
-    memory = "" if one.kind == "docker" else _memory(one, machine, troubles)
-    return Entry(client, path, one.name, _KINDS[one.kind], memory, tuple(troubles))
+def memory_in_words(one: Found) -> str:
+    """The memory that an entry names, as it is written there."""
+    if one.container is not None:
+        return told_memory(one.container)
+    profile = one.environ.get(environment.PROFILE)
+    own = "in the npm server's own folder" if one.kind == "npm" else "the default one"
+    return one.environ.get(environment.FILE) or (f"the profile {profile}" if profile else own)
 
 
-def _troubles(one: Found, machine: Machine) -> list[str]:
+def _entry(client_name: str, path: str, one: Found, machine: Machine) -> Entry:
+    client = CLIENTS[client_name]
+    troubles = _troubles(one, client, machine)
+    written = one.environ.get(environment.FILE) or _options(one).get("--file") or file_option(one.start.args) or ""
+    if one.container is not None:
+        memory, known = told_memory(one.container), False
+    elif written and _is_filled_in(written, client):
+        memory, known = f"{written} (filled in by {client.title})", False
+    elif one.kind == "fork":
+        memory, known = written, True
+    else:
+        memory = _memory(one, machine, troubles)
+        known = bool(memory) and one.kind == "ours"
+    return Entry(client_name, path, one.name, _KINDS[one.kind], memory, tuple(troubles), known)
+
+
+def _is_filled_in(text: str, client: Client) -> bool:
+    """Whether the client puts something in for every variable that the text holds, and there is one."""
+    found = _VARIABLE.findall(text)
+    return bool(found) and bool(client.fills) and all(re.fullmatch(client.fills, variable) for variable in found)
+
+
+def _options(one: Found) -> dict[str, str]:
+    return dict(zip(one.start.args, one.start.args[1:], strict=False))
+
+
+def _troubles(one: Found, client: Client, machine: Machine) -> list[str]:
     """What is wrong with the command; what is not expanded is said of the variables that choose the file alone."""
     troubles: list[str] = []
     command = one.start.command
     if _VARIABLE.search(command):
-        troubles.append(f"its command holds a variable: {shown(command)}")
+        if not _is_filled_in(command, client):
+            troubles.append(f"its command holds a variable that {client.title} does not fill in: {shown(command)}")
     elif shutil.which(os.path.expanduser(command)) is None:
         troubles.append(f"its command {shown(command)} is not there")
     archive = next((word for word in one.start.args if word.endswith(".pyz")), None)
-    if one.kind == "ours" and archive is not None:
+    if one.kind == "ours" and archive is not None and not _is_filled_in(archive, client):
         if not flavour(machine.platform).isabs(archive):
             troubles.append(f"{shown(archive)} is a relative path: the client may start it in any folder")
         elif not os.path.exists(archive):
@@ -108,9 +147,9 @@ def _troubles(one: Found, machine: Machine) -> list[str]:
 
 def _memory(one: Found, machine: Machine, troubles: list[str]) -> str:
     """The memory file of a server; "" where it cannot be told, with the reason among the troubles."""
-    environ: Mapping[str, str] = {**machine.environ, **one.start.env}
+    environ: Mapping[str, str] = {**machine.environ, **one.environ}
     if one.kind == "npm":
-        written = one.start.env.get(environment.FILE)
+        written = one.environ.get(environment.FILE)
         if written and _VARIABLE.search(written):
             troubles.append(f"{environment.FILE} holds a variable, which the npm server takes as it is written")
         if written and written.startswith("~"):
@@ -118,7 +157,7 @@ def _memory(one: Found, machine: Machine, troubles: list[str]) -> str:
         if written and not flavour(machine.platform).isabs(written):
             return f"{written} (seen from the npm server's own folder)"
         return written or "in its own folder"
-    options = dict(zip(one.start.args, one.start.args[1:], strict=False))
+    options = _options(one)
     archive = next((word for word in one.start.args if word.endswith(".pyz")), None)
     folder = os.path.dirname(os.path.realpath(archive)) if archive else None
     around = choice.Surroundings(environ, machine.platform, folder, None)

@@ -10,16 +10,17 @@ from __future__ import annotations
 import codecs
 import importlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from memory_app.commands.clients import entry, jsonc, toml
+from memory_app.commands.clients import entry, jsonc, toml, yaml
 from memory_app.commands.clients.catalogue import Client
 from memory_app.commands.clients.entry import Found, Start
-from memory_app.commands.memory import read_whole, write_new, write_over
+from memory_app.commands.memory import read_whole, refuse_read_only, write_new, write_over
 from memory_app.commands.upkeep import states
 from memory_app.disk.folders import make_folders, remove_folders
 from memory_app.errors import StoreError, UsageError
+from memory_app.location import environment
 from memory_app.text import shown
 
 _BOM: Final = "\ufeff"
@@ -47,10 +48,11 @@ def text_of(path: str) -> str | None:
         raise UsageError(f"{shown(path)} is not UTF-8. Save it as UTF-8 first, then try again.") from error
 
 
-def servers(client: Client, path: str, text: str) -> list[Found]:
-    """All servers in the file that are started as a process. UsageError if it cannot be read."""
+def servers(client: Client, path: str, text: str, keys: Sequence[str] | None = None) -> list[Found]:
+    """All servers in the file that are started as a process. UsageError if it cannot be read. `keys` lead to them in a
+    place that is not the client's own."""
     held = _data(client, path, text)
-    found = _in(held, client.keys)
+    found = _in(held, keys or client.keys)
     projects = held.get("projects") if isinstance(held, Mapping) else None  # Claude Code keeps those of folders there
     if client.style == "stdio" and isinstance(projects, Mapping):
         for folder, project in projects.items():
@@ -60,37 +62,52 @@ def servers(client: Client, path: str, text: str) -> list[Found]:
 
 def edited(client: Client, path: str, name: str, start: Start) -> Edit:
     """The file with our server in it under this name. UsageError where that would touch anything else, or guess."""
-    before = text_of(path)
-    text = (before or "").removeprefix(_BOM)
-    held = _data(client, path, text)
-    entries = _at(held, client.keys)
-    there = entries.get(name) if isinstance(entries, Mapping) else None
+    before, text, held, there = _entry_of(client, path, name)
     known = entry.found(name, there)
-    ours = known is not None and (known.kind != "other" or known.start[:2] == start[:2])  # whatever memory it has
-    if there is not None and not ours:
-        raise UsageError(f"{shown(path)} has another server under the name {shown(name)}. Give ours one with --name.")
-    changes = entry.changes(client.style, start, there)
-    try:
-        if client.style == "codex":
-            after = text
-            for keys, value in changes:
-                after = toml.put(after, (*client.keys, name, *keys[:-1]), {keys[-1]: value} if keys else value)
-        else:
-            after = text
-            for keys, value in changes:
-                after = jsonc.put(after, (*client.keys, name, *keys), value)
-    except (jsonc.NotJson, toml.NotToml) as error:
-        raise UsageError(f"{shown(path)} was not changed: {error}.") from error
-    _verify(client, path, held, after, name, changes)
-    bom = _BOM if before is not None and before.startswith(_BOM) else ""
-    return Edit(path, before, bom + after, known)
+    same = known is not None and known.start[:2] == start[:2]  # an archive under another name
+    if there is not None and not same and (known is None or known.kind in ("other", "fork")):
+        memory = known.environ.get(environment.FILE) if known else None
+        shared = f", which has its memory in {shown(memory)}" if memory else ""
+        raise UsageError(
+            f"{shown(path)} has another server under the name {shown(name)}{shared}. Give ours one with --name."
+        )
+    if known is not None and not known.plain:
+        raise UsageError(
+            f"{shown(path)} starts the server {shown(name)} through another program. Change that entry by hand, or "
+            "give ours a name with --name."
+        )
+    return _edit(client, path, before, text, held, name, entry.changes(client.style, start, there, name), known)
 
 
-def write(edit: Edit) -> str | None:
+def removed(client: Client, path: str, name: str) -> Edit:
+    """The file without the entry of this name. UsageError if it holds none that is ours, or would have to guess."""
+    before, text, held, there = _entry_of(client, path, name)
+    known = entry.found(name, there)
+    if there is None:
+        raise UsageError(f"{shown(path)} has no server under the name {shown(name)}.")
+    if known is None or known.kind not in ("ours", "docker"):
+        raise UsageError(f"{shown(path)} has another server under the name {shown(name)}. Remove that by hand.")
+    return _edit(client, path, before, text, held, name, [((), entry.REMOVED)], known)
+
+
+def snippet(client: Client, name: str, value: Mapping[str, Any]) -> str:
+    """An entry with the keys that lead to it, as text to paste."""
+    if client.language == "toml":
+        return toml.block((*client.keys, name), value).rstrip("\n")
+    if client.language == "yaml":
+        return yaml.snippet(client.keys[0], name, _named(client, name, value), as_list=client.as_list).rstrip("\n")
+    whole_value: Any = {name: value}
+    for key in reversed(client.keys):
+        whole_value = {key: whole_value}
+    return jsonc.written(whole_value)
+
+
+def write(edit: Edit, backup_folder: str | None = None) -> str | None:
     """Put the edit on the disk; the path of the copy of the old file, None if there was none."""
     if edit.before is not None:
+        refuse_read_only(edit.path)
         before = edit.before.encode()
-        backup = states.back_up(edit.path, before)[0]
+        backup = states.back_up(edit.path, before, backup_folder)[0]
 
         def check() -> None:
             if read_whole(edit.path) != before:
@@ -116,10 +133,99 @@ def write(edit: Edit) -> str | None:
     return None
 
 
+def changed_value(path: str, keys: Sequence[str], change: Callable[[Any], Any]) -> Edit:
+    """A JSON file with another value at these keys, everything else as it is. `change` gets the value that is there."""
+    before = text_of(path)
+    text = (before or "").removeprefix(_BOM)
+    try:
+        held = jsonc.read(text).root.value if text.strip() else {}
+        value, there = change(_at(held, keys)), _at(held, keys)
+        after = text if value == there or (not value and there is None) else jsonc.put(text, keys, value)
+    except jsonc.NotJson as error:
+        raise UsageError(f"{shown(path)} was not changed: {error}. Mend that first.") from error
+    bom = _BOM if before is not None and before.startswith(_BOM) else ""
+    return Edit(path, before, bom + after, None)
+
+
+def _entry_of(client: Client, path: str, name: str) -> tuple[str | None, str, Any, Any]:
+    """The file's text as it is, and without a byte order mark; its data; the entry of this name."""
+    before = text_of(path)
+    text = (before or "").removeprefix(_BOM)
+    held = _data(client, path, text)
+    entries = _at(held, client.keys)
+    return before, text, held, entries.get(name) if isinstance(entries, Mapping) else None
+
+
+def _edit(
+    client: Client,
+    path: str,
+    before: str | None,
+    text: str,
+    held: Any,
+    name: str,
+    changes: Sequence[entry.Change],
+    there: Found | None,
+) -> Edit:
+    try:
+        after = _EDITORS[client.language](client, text, name, changes)
+    except (jsonc.NotJson, toml.NotToml, yaml.NotYaml) as error:
+        raise UsageError(f"{shown(path)} was not changed: {error}.") from error
+    expected = _copy(held)
+    for keys, value in changes:
+        entry.applied(expected, [*client.keys, name, *keys], value)
+    if not _alike(_data(client, path, after), expected, client.keys):
+        raise UsageError(f"{shown(path)} was not changed: it cannot be edited in place. Put the entry there by hand.")
+    bom = _BOM if before is not None and before.startswith(_BOM) else ""
+    return Edit(path, before, bom + after, there)
+
+
+def _edit_json(client: Client, text: str, name: str, changes: Sequence[entry.Change]) -> str:
+    for keys, value in changes:
+        way = (*client.keys, name, *keys)
+        text = jsonc.remove(text, way) if value is entry.REMOVED else jsonc.put(text, way, value)
+    return text
+
+
+def _edit_toml(client: Client, text: str, name: str, changes: Sequence[entry.Change]) -> str:
+    for keys, value in changes:
+        way = (*client.keys, name, *keys)
+        if value is entry.REMOVED:
+            text = toml.remove(text, way)
+        else:
+            text = toml.put(text, way[:-1] if keys else way, {way[-1]: value} if keys else value)
+    return text
+
+
+def _edit_yaml(client: Client, text: str, name: str, changes: Sequence[entry.Change]) -> str:
+    if changes and changes[0] == ((), entry.REMOVED):
+        return yaml.remove(text, client.keys[0], name)
+    done = [
+        (keys, ... if value is entry.REMOVED else value if keys else _named(client, name, value))
+        for keys, value in changes
+    ]
+    return yaml.put(text, client.keys[0], name, done, as_list=client.as_list) if done else text
+
+
+_EDITORS: Final = {"json": _edit_json, "toml": _edit_toml, "yaml": _edit_yaml}
+
+
+def _named(client: Client, name: str, value: Mapping[str, Any]) -> dict[str, Any]:
+    return {"name": name, **value} if client.as_list else dict(value)
+
+
 def _data(client: Client, path: str, text: str) -> Any:
     text = text.removeprefix(_BOM)
-    if client.style == "codex":
+    if client.language == "toml":
         return _toml_data(path, text)
+    if client.language == "yaml":
+        try:
+            held = {one.name: one.value for one in yaml.entries(text, client.keys[0])}
+        except yaml.NotYaml as error:
+            raise UsageError(f"{shown(path)} cannot be read: {error}. Put the entry there by hand.") from error
+        if client.as_list:
+            held = {name: {k: v for k, v in value.items() if k != "name"} if isinstance(value, dict) else value
+                    for name, value in held.items()}  # fmt: skip
+        return {client.keys[0]: held} if held else {}
     if not text.strip():
         return {}
     try:
@@ -178,17 +284,16 @@ def _in(held: Any, keys: Sequence[str]) -> list[Found]:
     return [one for name, value in entries.items() if (one := entry.found(str(name), value)) is not None]
 
 
-def _verify(client: Client, path: str, before: Any, after: str, name: str, changes: Sequence[entry.Change]) -> None:
-    """The new text has to hold all that the old one held, but for the changes; anything else is a mistake of ours."""
-    expected = _copy(before)
-    for keys, value in changes:
-        held = expected
-        way = [*client.keys, name, *keys]
-        for key in way[:-1]:
-            held = held.setdefault(key, {})
-        held[way[-1]] = value
-    if _data(client, path, after) != expected:
-        raise UsageError(f"{shown(path)} was not changed: it cannot be edited in place. Put the entry there by hand.")
+def _alike(one: Any, other: Any, keys: Sequence[str]) -> bool:
+    """Whether both hold the same; an object on the way to the servers that became empty may be missing in one."""
+    if one == other:
+        return True
+    if not keys or not isinstance(one, Mapping) or not isinstance(other, Mapping):
+        return not one and not other
+    rest = {key: value for key, value in one.items() if key != keys[0]}
+    return rest == {key: value for key, value in other.items() if key != keys[0]} and _alike(
+        one.get(keys[0]) or {}, other.get(keys[0]) or {}, keys[1:]
+    )
 
 
 def _copy(value: Any) -> Any:

@@ -71,6 +71,21 @@ def put(text: str, path: Sequence[str], value: Any) -> str:
     return text[: node.start] + _written(text, value, _indent_at(text, node.start)) + text[node.end :]
 
 
+def remove(text: str, path: Sequence[str]) -> str:
+    """The text without the member at the path of keys; as it is where there is none."""
+    node = read(text).root
+    for depth, key in enumerate(path):
+        same = [place for place, (name, _, _) in enumerate(node.members) if name == key]
+        if len(same) > 1:
+            raise NotJson(f'"{key}" stands there twice')
+        if not same:
+            return text
+        if depth == len(path) - 1:
+            return _without(text, node, same[0])
+        node = node.members[same[0]][2]
+    return text
+
+
 def written(value: Any, unit: str = _UNIT) -> str:
     """A value as JSON over several lines, arrays that are short on one, as people write them."""
     if isinstance(value, dict) and value:
@@ -186,6 +201,39 @@ def _inserted(text: str, node: Node, key: str, value: Any) -> str:
         at = len(text[:close].rstrip())
         new = f"{line_end}{inner}{name}{_written(text, value, inner)}"
     return text[: last.end] + comma + text[last.end : at] + new + text[at:]
+
+
+def _without(text: str, node: Node, place: int) -> str:
+    """The text without one member of an object, its comma and, if nothing else stands there, its lines."""
+    _, start, value = node.members[place]
+    close = node.end - 1
+    comma = _comma_after(text, value.end, close)
+    first, end = start, value.end if comma is None else comma + 1
+    line_end = text.find("\n", end, close)
+    rest = text[end : line_end if line_end >= 0 else close]
+    if _starts_line(text, start) and line_end >= 0 and not _COMMENT.sub("", rest).strip():
+        first, end = text.rfind("\n", 0, start) + 1, line_end + 1
+    elif comma is None:
+        first = len(text[:start].rstrip(" \t"))
+    else:
+        end += len(text[end:]) - len(text[end:].lstrip(" \t"))
+    before = first
+    if place and place == len(node.members) - 1 and comma is None:  # else a trailing comma, which not all clients take
+        before = _comma_after(text, node.members[place - 1][2].end, start) or first
+    return text[:before] + text[before + 1 : first] + text[end:] if before < first else text[:first] + text[end:]
+
+
+def _comma_after(text: str, position: int, close: int) -> int | None:
+    """The place of the comma between a value and what follows it, comments passed over; None for none."""
+    while position < close:
+        comment = _COMMENT.match(text, position)
+        if comment is not None:
+            position = comment.end()
+        elif text[position] == ",":
+            return position
+        else:
+            position += 1
+    return None
 
 
 def _has_comma(text: str, position: int, close: int) -> bool:

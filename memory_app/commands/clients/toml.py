@@ -46,6 +46,19 @@ def put(text: str, table: Path, values: Mapping[str, Any]) -> str:
     return text
 
 
+def remove(text: str, path: Path) -> str:
+    """The text without this key or table and all below it. NotToml where it is written in another table's value."""
+    found = [one for one in statements(text) if one.path[: len(path)] == path]
+    if not found:
+        raise NotToml(f"{'.'.join(path)} is not written as a [table] or key of its own: remove it by hand")
+    for one in reversed(found):
+        start = text.rfind("\n", 0, one.value) + 1
+        if one.header and text[:start].endswith(("\n\n", "\n\r\n")):  # the blank line that set it apart
+            start = text.rfind("\n", 0, start - 1) + 1
+        text = text[:start] + text[one.next :]
+    return text
+
+
 def block(table: Path, values: Mapping[str, Any]) -> str:
     """A table as text."""
     lines = [f"[{'.'.join(map(_key, table))}]"]

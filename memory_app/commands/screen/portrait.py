@@ -1,4 +1,4 @@
-"""How an entity is shown to a person: its name, its type, what is observed of it, where it leads."""
+"""An entity as text for a person: name, type, observations, relations."""
 
 from __future__ import annotations
 

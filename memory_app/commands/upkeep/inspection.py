@@ -17,6 +17,7 @@ from memory_app.jsonl.lines import read_line
 from memory_app.jsonl.parser import parse
 from memory_app.jsonl.records import (
     KIND_KEYS,
+    OWNER_KEYS,
     RELATION_KEYS,
     SOURCE_KEYS,
     TARGET_KEYS,
@@ -25,13 +26,17 @@ from memory_app.jsonl.records import (
     Line,
     RelationLine,
     first_key,
+    listed,
+    name_key,
     new_relation,
     observation_text,
+    observations_key,
 )
 
 _BLANK: Final = b" \t\r"
 _ENTITY_KEYS: Final = frozenset({"type", "name", "entityType", "observations"})
 _RELATION_KEYS: Final = frozenset({"type", "from", "to", "relationType"})
+_PART_KEYS: Final = frozenset({"type", *OWNER_KEYS})
 _MARKERS: Final = ("_aim", "_memory")
 """Records by which programs know their files; they are in their place."""
 
@@ -161,14 +166,19 @@ class _Reader:
     def _entity(self, number: int, line: EntityLine) -> None:
         value = parse(line.raw.decode())[0]
         texts = line.own_observations()
-        again = len(texts) - len(distinct(value.get("observations")))
+        key = observations_key(value)
+        items = None if key is None else listed(value[key])
+        again = len(texts) - len(distinct(items))
         if again > 0:
             self._find("repeated-observation", f"{again} of {line.name}", number)
-        self.entities.setdefault(line.name, []).append(number)
         self.observations += len(texts)
+        if line.part:
+            self._keys(number, value, _PART_KEYS)
+            self._find("other-form", "observations in a record of their own", number)
+            return
+        self.entities.setdefault(line.name, []).append(number)
         if line.plain:
             return
-        items = value.get("observations")
         self._keys(number, value, _ENTITY_KEYS)
         if isinstance(items, list) and any(isinstance(item, dict) for item in items):
             self._objects.append(number)
@@ -195,6 +205,7 @@ class _Reader:
         understood = {
             first_key(value, keys) for keys in (KIND_KEYS, TYPE_KEYS, SOURCE_KEYS, TARGET_KEYS, RELATION_KEYS)
         }
+        understood |= {observations_key(value), name_key(value)}
         for key in value:
             if key not in ours and key not in understood and key != OTHER_VALUES:
                 self._unknown_keys.setdefault(key, []).append(number)
@@ -228,6 +239,15 @@ def judged(raw: bytes) -> tuple[str, str]:
     if kind in ("entity", "relation"):
         return "unreadable", f"the {kind} lacks a name or an end, or is nested too deeply"
     return "unknown-record", f"of type {kind}" if isinstance(kind, str) else "without a type"
+
+
+def holds_json(raw: bytes) -> bool:
+    """Whether a line that holds no record of ours begins with a JSON value: another reader may know what it says."""
+    try:
+        parse(raw.decode().lstrip("\ufeff \t\r,"))
+    except ValueError:
+        return False
+    return True
 
 
 def _numbers(lines: Iterable[int]) -> tuple[int, ...]:

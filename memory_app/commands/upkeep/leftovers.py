@@ -1,4 +1,4 @@
-"""What stands beside a memory file: locks, pieces that a crash left, copies by sync services. Only looks."""
+"""Files beside a memory file: locks, what a crash left, copies made by sync services. Reads only."""
 
 from __future__ import annotations
 

@@ -20,7 +20,18 @@ from typing import Any, Final, NamedTuple
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.jsonl.lines import from_value
-from memory_app.jsonl.records import EntityLine, Line, encode, new_entity, new_relation, observation_text
+from memory_app.jsonl.records import (
+    KIND_KEYS,
+    OWNER_KEYS,
+    EntityLine,
+    Line,
+    encode,
+    listed,
+    new_entity,
+    new_relation,
+    observation_text,
+    observations_key,
+)
 
 OTHER_VALUES: Final = "otherValues"
 _OWN_KEYS: Final = frozenset({"type", "name", "observations", "from", "to", "relationType", OTHER_VALUES})
@@ -116,7 +127,13 @@ def _is_ours(line: Line) -> bool:
 
 
 def _canonical(line: Line) -> dict[str, Any]:
-    made = from_value(_exact(line.raw), None)
+    exact = _exact(line.raw)
+    if isinstance(line, EntityLine) and line.part:
+        key = observations_key(exact)
+        items = [] if key is None else listed(exact[key])
+        rest = {one: held for one, held in exact.items() if one not in (key, *KIND_KEYS, *OWNER_KEYS)}
+        return {"observations": items if isinstance(items, list) else [items], **rest}
+    made = from_value(exact, "entity" if isinstance(line, EntityLine) else "relation")
     value: dict[str, Any] = json.loads(made if isinstance(made, bytes) else made.raw)
     return value
 

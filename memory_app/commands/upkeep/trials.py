@@ -6,6 +6,7 @@ other leftover. Nothing of it stays.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sys
@@ -23,6 +24,9 @@ _CLOCKS_APART: Final = 10.0
 
 _LITTLE_SPACE: Final = 64 << 20
 """Bytes: a save needs room for a second copy of the file."""
+
+_REFUSED: Final = frozenset(os.strerror(number) for number in (errno.EACCES, errno.EPERM, errno.EROFS))
+"""What is wrong is not how files are made here, but that none may be."""
 
 _LOCK_WAIT: Final = 3.0
 
@@ -50,6 +54,8 @@ def trials(folder: str, path: str, kept: str | None = None) -> list[Trial]:
         ):
             tried.append(_tried(what, needed, call, names))
             if not tried[-1].ok and call is _creates:
+                if not os.access(folder, os.W_OK) or tried[-1].text in _REFUSED:
+                    tried[-1] = Trial("files can be made in this folder", False, tried[-1].text)
                 break
         else:
             tried.append(_lock(path))

@@ -141,7 +141,7 @@ class Streams:
         """What was told since the last stream began may not have arrived."""
         missed, kept.changes = kept.changes != self._updates.changes, self._updates.changes
         if missed and kept.is_subscribed:
-            self._updates.remind(session)
+            self._updates.resend(session)
 
     async def _hold(self, stream: _Stream) -> None:
         loop = asyncio.get_running_loop()

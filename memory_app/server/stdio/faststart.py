@@ -78,6 +78,7 @@ def _load_fast() -> bool:
         with _deferred_models(), _stand_ins():
             packages = [_without_init(name) for name in _SKIPPED]
             importlib.import_module("mcp.server.lowlevel")
+            importlib.import_module("anyio._backends._asyncio")  # the loop would import it without the stand-ins
         for package in packages:
             _run_init_on_demand(package)
     except Exception:  # noqa: BLE001 (whatever went wrong, the plain import is right)

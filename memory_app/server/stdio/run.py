@@ -19,7 +19,7 @@ from memory_app.server.handlers import build_server
 from memory_app.server.service import Service
 from memory_app.server.stderr import Notices
 from memory_app.server.stdio.pipes import Output
-from memory_app.server.stdio.transport import Wire
+from memory_app.server.stdio.transport import Transport
 from memory_app.storage.store import Store
 
 
@@ -35,26 +35,22 @@ async def _serve(path: str, report: Notices, read_only: bool) -> bool:
 
     def end() -> None:
         service.stop()
-        ending.append(loop.create_task(_expect_a_reader(wire.output)))
+        ending.append(loop.create_task(_expect_a_reader(transport.output)))
 
-    wire = Wire(end, patience=lifetime.IN_FLIGHT_SECONDS)
+    transport = Transport(end, patience=lifetime.IN_FLIGHT_SECONDS)
     store = Store(path, report, history_days=history_days(os.environ, sys.platform))
-    service = Service(
-        store,
-        read_only=read_only,
-        drain=lambda: wire.output.drain(MOST_UNREAD),
-    )
+    service = Service(store, read_only=read_only, drain=lambda: transport.output.drain(MOST_UNREAD))
     server = build_server(service, report)
     if sdk.is_carried():
         server.middleware.append(Finishing(server, service))
         sdk.skip_relay()
     gc.freeze()  # nothing made so far will ever be garbage
-    with lifetime.stopping_on_signals(loop, wire.stop):
+    with lifetime.stopping_on_signals(loop, transport.stop):
         try:
-            await server.run(wire.reader, wire.writer, server.create_initialization_options())
+            await server.run(transport.reader, transport.writer, server.create_initialization_options())
         finally:
             clean = await service.close()
-            await wire.output.drain(1)  # `_expect_a_reader` sees to it that this ends
+            await transport.output.drain(1)  # `_expect_a_reader` sees to it that this ends
     return clean
 
 

@@ -66,7 +66,7 @@ class _Batch:
             self._answers = []
 
 
-class Wire:
+class Transport:
     """One connection over stdin and stdout: `reader` and `writer` are what `Server.run` wants.
 
     `on_end` is called once when no more input will come, for whatever reason; requests in flight are still answered
@@ -262,8 +262,8 @@ def _refusal(error: Malformed) -> JSONRPCError:
 class _Stream:
     """What the SDK's stream protocols ask of both directions beside their work."""
 
-    def __init__(self, wire: Wire) -> None:
-        self._wire = wire
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
 
     async def aclose(self) -> None:
         return None
@@ -279,19 +279,19 @@ class _Stream:
 
 class _Reader(_Stream):
     async def receive(self) -> SessionMessage | Exception:
-        message = await self._wire.next()
+        message = await self._transport.next()
         if message is None:
             raise anyio.EndOfStream
         return message
 
     def take_back(self, messages: Iterable[SessionMessage]) -> None:
-        self._wire.take_back(messages)
+        self._transport.take_back(messages)
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> SessionMessage | Exception:
-        message = await self._wire.next()
+        message = await self._transport.next()
         if message is None:
             raise StopAsyncIteration
         return message
@@ -299,4 +299,4 @@ class _Reader(_Stream):
 
 class _Writer(_Stream):
     async def send(self, item: SessionMessage, /) -> None:
-        self._wire.send(item.message)
+        self._transport.send(item.message)

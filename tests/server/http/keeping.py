@@ -37,7 +37,7 @@ class Kept:
         self.errors = 0
 
     async def open(self) -> None:
-        self._reader, self._writer = await asyncio.open_connection("127.0.0.1", self._port, limit=1 << 20)
+        await self._connect()
         hello = {"protocolVersion": VERSIONS["2025"], "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
         head, _ = await self._exchange(self._message("initialize", hello))
         for line in head.split(b"\r\n"):
@@ -54,6 +54,9 @@ class Kept:
     def close(self) -> None:
         self._writer.close()
 
+    async def _connect(self) -> None:
+        self._reader, self._writer = await asyncio.open_connection("127.0.0.1", self._port, limit=1 << 20)
+
     def _message(self, method: str, params: Mapping[str, Any]) -> bytes:
         self._number += 1
         return json.dumps({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}).encode()
@@ -62,8 +65,15 @@ class Kept:
         lines = [f"POST {self._path} HTTP/1.1", "Host: localhost", "Content-Type: application/json"]
         lines += ["Accept: application/json, text/event-stream", f"Content-Length: {len(body)}"]
         lines += [f"{name}: {value}" for name, value in self._headers.items()]
-        self._writer.write("\r\n".join([*lines, "", ""]).encode() + body)
-        head = await self._reader.readuntil(b"\r\n\r\n")
+        whole = "\r\n".join([*lines, "", ""]).encode() + body
+        self._writer.write(whole)
+        try:
+            head = await self._reader.readuntil(b"\r\n\r\n")
+        except (ConnectionError, asyncio.IncompleteReadError):  # it was closed while nothing was asked
+            self._writer.close()
+            await self._connect()
+            self._writer.write(whole)
+            head = await self._reader.readuntil(b"\r\n\r\n")
         low = head.lower()
         if b"content-length:" in low:
             size = int(low.partition(b"content-length:")[2].partition(b"\r\n")[0])

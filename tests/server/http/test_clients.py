@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import sys
 from pathlib import Path
@@ -43,6 +44,26 @@ def test_tools_and_resource_are_the_same_over_http(tmp_path: Path, mode: Mode) -
         assert json.loads(server.memory.read_text())["name"] == "Ann"
     assert (version >= "2026") == (mode == "auto")
     assert graph == resource == {"entities": ANN["entities"], "relations": []}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no signal that can be caught")
+@MODES
+def test_a_client_goes_on_after_a_restart(tmp_path: Path, mode: Mode) -> None:
+    async def work() -> None:
+        with contextlib.ExitStack() as first:
+            server = first.enter_context(serving(tmp_path))
+            at = f"127.0.0.1:{server.port}"
+            async with Client(server.url, mode=mode) as client:
+                await client.call_tool("create_entities", ANN)
+                server.process.terminate()
+                assert await asyncio.to_thread(server.ended) == 0
+                second = contextlib.ExitStack()
+                await asyncio.to_thread(second.enter_context, serving(tmp_path, at=at))
+                with second:
+                    graph = (await client.call_tool("read_graph", {})).structured_content
+                    assert graph is not None and graph["entities"] == ANN["entities"]
+
+    asyncio.run(work())
 
 
 def test_the_archive_serves_over_http(tmp_path: Path, archive: Path) -> None:

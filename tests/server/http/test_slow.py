@@ -43,7 +43,7 @@ async def save(changes: Updates) -> float:
     """One save, told: the seconds that its answer waited."""
     began = time.monotonic()
     changes.saved()
-    await changes.told()
+    await changes.flush()
     return time.monotonic() - began
 
 
@@ -86,7 +86,7 @@ def test_one_that_leaves_is_not_waited_for_any_more() -> None:
         changes, silent = Updates(unchanged), Taker(takes=False)
         await changes.subscribe("silent", silent.tell)
         changes.saved()
-        waiting = asyncio.ensure_future(changes.told())
+        waiting = asyncio.ensure_future(changes.flush())
         await asyncio.sleep(0)
         changes.unsubscribe("silent")
         await asyncio.wait_for(waiting, updates._SLOW / 2)

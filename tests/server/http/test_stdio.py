@@ -42,7 +42,9 @@ def test_a_read_only_server_on_stdio_offers_the_three_reads_alone(tmp_path: Path
 def test_serve_without_http_is_what_no_command_is(tmp_path: Path) -> None:
     told = []
     for options in ((), ("serve",)):
-        with started(tmp_path, "2026", *options) as server:
+        folder = tmp_path / str(len(options))  # what is said at the start depends on what is stored
+        folder.mkdir()
+        with started(folder, "2026", *options) as server:
             told.append((server.open(), server.request("tools/list")))
             server.call("create_entities", ENTITY)
             assert server.finish() == 0

@@ -72,6 +72,7 @@ def test_open_streams_end_and_the_server_soon_after(tmp_path: Path, era: Era) ->
         os.kill(pid, signal.SIGTERM)
         for client in clients:
             await client.stream_ended()
+            client.vanish()
 
     with serving(tmp_path) as server:
         asyncio.run(work(server.port, server.process.pid))

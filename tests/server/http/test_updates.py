@@ -65,10 +65,13 @@ def test_a_deleted_session_is_gone_with_its_stream_and_its_subscription(plain: S
         await client.__aenter__()
         await client.subscribe()
         session = client.headers["Mcp-Session-Id"]
-        await (await opened(plain.port, "DELETE", client.headers)).body()
+        deleted = await opened(plain.port, "DELETE", client.headers)
         await client.stream_ended()
+        client.vanish()
         gone = await opened(plain.port, "GET", {"Mcp-Session-Id": session, "Accept": "text/event-stream"})
         assert gone.status == 404
+        for answer in (deleted, gone):
+            answer.close()
         async with Client(plain.port) as writing:  # nobody is waited for
             await asyncio.wait_for(writing.call("create_entities", entity("After")), PATIENCE)
 

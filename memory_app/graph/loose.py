@@ -1,0 +1,504 @@
+"""The loose search: what comes near a query of which no entity holds all words. Ranked, at most twenty, or nothing.
+
+1. The query is taken apart: see words. Each term answers with words of the memory: itself and what shares its stem,
+   else what differs by one letter, else longer words that hold it.
+2. An entity's score is the sum over the terms of rarity times likeness, more in the name, some in the type; the types
+   of its relations count, and its neighbours' names where something of its own is asked for too.
+3. Nothing is an answer unless a name was asked for, or a good part of what was asked for is there: words that the
+   memory does not know weigh as much as the rarest that it knows.
+
+The index belongs to whoever has taken it out of the snapshot's `word_index`; another caller meanwhile makes his own.
+With too little memory for it a smaller one is made, of what looks like the query's words alone, and dropped again.
+Pure but for that: no I/O, no clock, no thread.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
+from math import log
+from typing import Final, NamedTuple, TypeVar
+
+from memory_app.graph.blocks import SPAN, Block
+from memory_app.graph.graph import Graph
+from memory_app.graph.wordindex import Postings, Vocabulary, WordIndex
+from memory_app.graph.words import Query, Term, endings, read_query, words_of
+from memory_app.jsonl.records import EntityLine, RelationLine
+from memory_app.text import fold
+
+L = TypeVar("L", EntityLine, RelationLine)
+
+MOST: Final = 20  # entities of one answer
+_NEAR: Final = 0.4  # part of the best score that the others need
+_MANY: Final = 800  # entities that are scored; a common word alone names no more
+_LOOKED_AT: Final = 40  # the best of them, whose relations and texts are looked at
+_RELATIONS: Final = 50  # of one entity that are looked at
+_LONG_TEXT: Final = 20_000  # characters of an entity's observations that are looked at
+_LONG_SEARCHES: Final = 8  # words of one query that are looked for as misspelt or inside others
+
+_IN_NAME: Final = 1.5
+_IN_TYPE: Final = 0.7
+_IN_RELATION: Final = 0.6
+_AT_NEIGHBOUR: Final = 0.5
+
+
+class _Asked(NamedTuple):
+    """A term, the words of the memory that answer it with their likeness, and how rare they are."""
+
+    term: Term
+    words: dict[str, float]
+    rarity: float
+    name_rarity: float
+
+
+def search(graph: Graph, query: str) -> list[EntityLine]:
+    """The entities that come near the query, best first."""
+    wanted = read_query(query)
+    if not wanted.terms and not wanted.types:
+        return []
+    index: WordIndex = graph.word_index.pop() if graph.word_index else WordIndex()
+    try:
+        index.follow(graph)
+    except MemoryError:
+        del index
+        index = WordIndex(_filter(wanted))
+        index.follow(graph)
+        return _Search(graph, index, wanted).run()
+    found = _Search(graph, index, wanted).run()
+    graph.word_index[:] = [index]
+    return found
+
+
+class _Search:
+    def __init__(self, graph: Graph, index: WordIndex, query: Query) -> None:
+        self._graph = graph
+        self._index = index
+        self._query = query
+        self._size = max(1, graph.entity_lines.size)
+        self._highest = log(1 + self._size / 0.5)
+        self._lines: dict[int, EntityLine | None] = {}
+        self._right_types: dict[str, bool] = {}
+        self._misses_name = False
+        self._needed = 0.5
+
+    def run(self) -> list[EntityLine]:
+        asked = self._answered()
+        if not asked:
+            return self._of_type()
+        rough = self._rough(asked)
+        if self._query.types:
+            rough = {order: score for order, score in rough.items() if self._has_type(order)}
+        best = sorted(rough, key=lambda order: (-rough[order], order))[:_LOOKED_AT]
+        best += [order for order in self._neighbours(best, asked) if order not in rough and self._has_type(order)]
+        total = self._total(asked)
+        self._misses_name = any(one.term.proper and not one.words for one in asked)
+        # Of a sentence most has to be there; of words one after the other, which are tried at a venture, less.
+        count = sum(not one.term.weak for one in asked)
+        self._needed = 0.4 if count <= 2 else 0.2
+        if self._misses_name or self._query.is_sentence:
+            self._needed = 0.6 if self._misses_name else 0.5
+        scored: dict[int, tuple[float, EntityLine]] = {}
+        for order in best:
+            line = self._line(order)
+            if line is None:
+                continue
+            score, fits = self._score(line, asked, total)
+            if fits and score > scored.get(line.order, (0.0, line))[0]:
+                scored[line.order] = (score, line)
+        ranked = sorted(scored.values(), key=lambda one: (-one[0], one[1].order))
+        return [line for score, line in ranked[:MOST] if score >= _NEAR * ranked[0][0]]
+
+    def _answered(self) -> list[_Asked]:
+        vocabulary, index = self._index.vocabulary, self._index
+        answers = [_kin(vocabulary, term) for term in self._query.terms]
+        unknown = [at for at, found in enumerate(answers) if max(found.values(), default=0.0) < 0.9]
+        for at in sorted(unknown, key=lambda at: -len(self._query.terms[at].forms[0]))[:_LONG_SEARCHES]:
+            has_kin = max(answers[at].values(), default=0.0) >= 0.65
+            for word, likeness in _less_like(vocabulary, self._query.terms[at], has_kin).items():
+                answers[at].setdefault(word, likeness)
+        asked = []
+        for term, words in zip(self._query.terms, answers, strict=True):
+            words = dict(sorted(words.items(), key=lambda one: -one[1])[:200])
+            good = [word for word, likeness in words.items() if likeness >= 0.5] or list(words)
+            in_names = sum(len(index.names.of(word)) for word in good)
+            in_all = in_names + sum(
+                len(postings.of(word)) for word in good for postings in (index.texts, index.types, index.relations)
+            )
+            asked.append(_Asked(term, words if in_all else {}, self._rarity(in_all), self._rarity(in_names)))
+        return asked
+
+    def _rarity(self, holding: int) -> float:
+        return log(1 + self._size / max(0.5, min(holding, self._size)))
+
+    def _of_type(self) -> list[EntityLine]:
+        found = (line for line in self._graph.first_entities() if self._is_of_type(line))
+        return [line for _, line in zip(range(MOST), found, strict=False)]
+
+    def _has_type(self, order: int) -> bool:
+        line = self._line(order)
+        return line is not None and self._is_of_type(line)
+
+    def _is_of_type(self, line: EntityLine) -> bool:
+        if line.entity_type not in self._right_types:
+            held = words_of(line.entity_type)
+            self._right_types[line.entity_type] = all(
+                any(_likeness(word, other) >= 0.5 for other in held) for word in self._query.types
+            )
+        return self._right_types[line.entity_type]
+
+    def _rough(self, asked: list[_Asked]) -> dict[int, float]:
+        """Scores by the index alone, of those entities that can be among the best."""
+        scores: dict[int, float] = {}
+        for one in sorted(asked, key=lambda one: (one.term.weak, -one.rarity)):
+            gain: dict[int, float] = {}
+            for word, likeness in one.words.items():
+                for postings, factor, rarity in self._fields(one):
+                    places = postings.of(word)
+                    if not places:
+                        continue
+                    value = likeness * factor * rarity * one.term.weight
+                    for order in self._chosen(places, scores):
+                        if value > gain.get(order, 0.0):
+                            gain[order] = value
+                for order in self._ends(self._index.relations.of(word)):
+                    value = likeness * _IN_RELATION * one.rarity * one.term.weight
+                    if (order in scores or len(scores) < _MANY) and value > gain.get(order, 0.0):
+                        gain[order] = value
+            for order, value in gain.items():
+                scores[order] = scores.get(order, 0.0) + value
+        return scores
+
+    def _fields(self, one: _Asked) -> Iterator[tuple[Postings, float, float]]:
+        yield self._index.names, _IN_NAME, one.name_rarity
+        yield self._index.types, _IN_TYPE, one.rarity
+        yield self._index.texts, 1.0, one.rarity
+
+    def _chosen(self, places: array[int], scores: dict[int, float]) -> Iterable[int]:
+        """The places that are scored: all of a few; of many those that were found already, and some of the others."""
+        if len(places) <= _MANY:
+            return places if len(scores) < 2 * _MANY else [order for order in places if order in scores]
+        known = [order for order in list(scores)[:_MANY] if _has(places, order)]
+        return known if len(known) > 50 else [*known, *places[: _MANY // 2]]
+
+    def _ends(self, places: array[int]) -> Iterator[int]:
+        for order in places[:_MANY]:
+            relation = _line_at(self._graph.relation_lines.blocks, order)
+            if relation is not None:
+                for name in (relation.source, relation.target):
+                    entity = self._graph.entities.get(name)
+                    if entity is not None:
+                        yield entity.order
+
+    def _neighbours(self, orders: list[int], asked: list[_Asked]) -> list[int]:
+        """Entities beside those whose name was asked for."""
+        found: dict[int, None] = {}
+        for order in orders[:10]:
+            line = self._line(order)
+            if line is None or not any(_best(one.words, words_of(line.name)) >= 0.6 for one in asked):
+                continue
+            for relation in self._graph.touching.get(line.name, ())[:_RELATIONS]:
+                other = self._graph.entities.get(relation.target if relation.source == line.name else relation.source)
+                if other is not None:
+                    found.setdefault(other.order)
+        return [order for order in found if order not in orders][:_LOOKED_AT]
+
+    def _total(self, asked: list[_Asked]) -> float:
+        """What an entity that has all of it would be worth."""
+        known_runs = {one.term.run for one in asked if one.words}
+        total = 0.0
+        for one in asked:
+            if one.words:
+                total += one.rarity * one.term.weight * (0.3 if one.term.weak else 1.0)
+            elif one.term.weak:
+                continue
+            elif one.term.run:  # pieces over the border of two words are in no text
+                total += self._highest * one.term.weight * (0.25 if one.term.run in known_runs else 1.0)
+            else:
+                total += self._highest * (1.5 if one.term.proper else 1.0)
+        return total or 1.0
+
+    def _score(self, line: EntityLine, asked: list[_Asked], total: float) -> tuple[float, bool]:
+        name, kind = words_of(line.name), words_of(line.entity_type)
+        texts = [words_of(text) for text in _some(line.observations())]
+        relations, neighbours = self._around(line)
+        score = held = named = beside = 0.0
+        strong = 0
+        single = [0.0] * len(texts)
+        for one in asked:
+            if not one.words:
+                continue
+            likes = [_best(one.words, words) for words in texts]
+            in_name, in_type, in_texts = _best(one.words, name), _best(one.words, kind), max(likes, default=0.0)
+            as_source, as_target = (_best(one.words, words) for words in relations)
+            weight = one.term.weight * (0.4 if one.term.weak else 1.0)
+            own = max(
+                in_name * _IN_NAME * one.name_rarity,
+                in_type * _IN_TYPE * one.rarity,
+                in_texts * one.rarity,
+                as_source * _IN_RELATION * one.rarity,
+                as_target * (_IN_RELATION - 0.1) * one.rarity,
+            )
+            score += own * weight
+            if in_name >= 0.6 and (in_texts or in_type):
+                score += 0.1 * one.rarity * weight
+            like = max(in_name, in_type, in_texts, as_source, as_target)
+            if not like:
+                beside += _best(one.words, neighbours) * _AT_NEIGHBOUR * one.name_rarity * weight
+                like = 0.7 * _best(one.words, neighbours)
+            sure = 1.0 if like >= 0.7 else like  # another ending is no reason to doubt
+            held += sure * one.rarity * one.term.weight * (0.3 if one.term.weak else 1.0)
+            strong += like >= 0.7 and not one.term.weak and one.rarity > 0.25 * self._highest and not one.term.run
+            if in_name >= 0.6 and not one.term.weak and one.name_rarity >= 0.4 * self._highest:
+                named += self._share(one, name)
+            for at, likeness in enumerate(likes):
+                single[at] += likeness * one.rarity * weight
+        if score:
+            score += beside
+        score += 0.15 * max(single, default=0.0)
+        share = held / total
+        score *= 0.5 + 0.5 * min(1.0, share)
+        if named >= 0.95:
+            score *= 1.15
+        if self._query.phrases:
+            whole = fold("\n".join((line.name, line.entity_type, *line.observations())))
+            score *= 1.0 + sum(phrase in whole for phrase in self._query.phrases)
+        fits = (
+            share >= self._needed
+            or (named >= 0.4 and share >= 0.12)
+            or (strong >= 2 and share >= (0.6 if self._misses_name else 0.25))
+        )
+        return score, bool(score) and fits
+
+    def _share(self, one: _Asked, name: list[str]) -> float:
+        """How much of what the name says the term asks for."""
+        weights = {
+            word: self._rarity(len(self._index.names.of(word)) + len(self._index.texts.of(word)) // 4) for word in name
+        }
+        whole = sum(weights.values()) or 1.0
+        return sum(weight for word, weight in weights.items() if one.words.get(word, 0.0) >= 0.6) / whole
+
+    def _around(self, line: EntityLine) -> tuple[tuple[list[str], list[str]], list[str]]:
+        """Words of the types of relations that go out, of those that come in, and of the neighbours' names."""
+        out: dict[str, None] = {}
+        into: dict[str, None] = {}
+        names: dict[str, None] = {}
+        for relation in self._graph.touching.get(line.name, ())[:_RELATIONS]:
+            source = relation.source == line.name
+            (out if source else into).setdefault(relation.relation_type)
+            names.setdefault(relation.target if source else relation.source)
+        words = ([word for text in texts for word in words_of(text)] for texts in (out, into))
+        return (next(words), next(words)), [word for text in names for word in words_of(text)]
+
+    def _line(self, order: int) -> EntityLine | None:
+        """The entity whose line, or further line, has this place."""
+        if order not in self._lines:
+            line = _line_at(self._graph.entity_lines.blocks, order)
+            self._lines[order] = None if line is None else self._graph.entities.get(line.name)
+        return self._lines[order]
+
+
+def _line_at(blocks: list[Block[L]], order: int) -> L | None:
+    if order // SPAN >= len(blocks):
+        return None
+    lines = blocks[order // SPAN].lines
+    at = bisect_left(lines, order, key=_order)
+    return lines[at] if at < len(lines) and lines[at].order == order else None
+
+
+def _order(line: EntityLine | RelationLine) -> int:
+    return line.order
+
+
+def _has(places: array[int], order: int) -> bool:
+    at = bisect_left(places, order)
+    return at < len(places) and places[at] == order
+
+
+def _some(texts: list[str]) -> Iterator[str]:
+    left = _LONG_TEXT
+    for text in texts:
+        yield text[:left]
+        left -= len(text)
+        if left <= 0:
+            return
+
+
+def _best(words: dict[str, float], held: list[str]) -> float:
+    best = 0.0
+    for word in held:
+        likeness = words.get(word, 0.0)
+        if likeness > best:
+            best = likeness
+    return best
+
+
+def _kin(vocabulary: Vocabulary, term: Term) -> dict[str, float]:
+    """The words of the memory that are the term's or share its stem."""
+    found: dict[str, float] = {}
+    for form in term.forms:
+        factor = 1.0 if form is term.forms[0] else 0.9
+        if form in vocabulary:
+            found[form] = max(found.get(form, 0.0), factor)
+        if term.exact:
+            continue
+        least = _least_stem(form)
+        if form.isdigit() or len(form) < least:
+            continue
+        for length in range(len(form), max(least, len(form) - 7) - 1, -1):
+            if not _may_end(form, length):
+                continue
+            for word in vocabulary.beginning(form[:length]):
+                likeness = factor * _likeness_at(form, word, length)
+                if likeness > found.get(word, 0.0):
+                    found[word] = likeness
+    return found
+
+
+def _least_stem(word: str) -> int:
+    """The shortest beginning that can be a stem."""
+    if word[0] < "\u0590":
+        return 3
+    return 2
+
+
+def _may_end(word: str, at: int) -> bool:
+    return at == len(word) or word[at:] in endings() or (at >= 6 and at >= 0.6 * len(word))
+
+
+def _likeness_at(one: str, other: str, length: int) -> float:
+    """How like two words are whose first `length` letters are the same."""
+    rest, more = one[length:], other[length:]
+    known = endings()
+    if not rest and not more:
+        return 1.0
+    if not rest and (more in known or (length >= 4 and more)):
+        return 0.9 - 0.02 * min(len(more), 5) if more in known else 0.75 if len(more) < 8 else 0.65
+    if rest in known and length >= 6 and len(more) >= 4 and more not in known:
+        return 0.6  # the first part of a compound
+    if rest in known and (not more or more in known):
+        short = 0.12 if length == 3 and one[0] < "\u0590" else 0.0
+        return max(0.5, 0.9 - 0.03 * (len(rest) + len(more)) - short)
+    if length >= 6 and length >= 0.6 * max(len(one), len(other)) and len(more) <= 5:
+        return 0.6
+    return 0.0
+
+
+def _likeness(one: str, other: str) -> float:
+    """How like two words are by their stems."""
+    length = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        length += 1
+    return (
+        max((_likeness_at(one, other, at) for at in range(min(length, 3), length + 1)), default=0.0)
+        if length >= 2
+        else 0.0
+    )
+
+
+def _less_like(vocabulary: Vocabulary, term: Term, has_kin: bool) -> dict[str, float]:
+    """Words that differ by one letter, else those that hold the term, else parts that it is put together of."""
+    word = term.forms[0]
+    if len(word) < 4 or term.run or term.exact or any(letter.isdigit() for letter in word):
+        return {}
+    found = {} if has_kin else _misspelt(vocabulary, word)
+    if not found:
+        for stem in _stems(word):
+            for other in vocabulary.holding(stem, at_end=False):
+                if other.endswith(stem) or len(stem) >= 5:
+                    found.setdefault(other, 0.5 if other.endswith(stem) else 0.45)
+            if found:
+                break
+    if not found and not has_kin and len(word) >= 8:
+        found = _parts(vocabulary, word)
+    return found
+
+
+def _stems(word: str) -> list[str]:
+    """The word, and what it is without an ending, where that is long enough to tell."""
+    least = 4 if "\u1100" <= word[0] <= "\u11ff" else 5  # parts of Korean syllables
+    return [word, *(word[:at] for at in range(len(word) - 1, least, -1) if word[at:] in endings())]
+
+
+def _misspelt(vocabulary: Vocabulary, word: str) -> dict[str, float]:
+    """Words of the memory at one letter's difference: one more, one less, another, two exchanged."""
+    found: dict[str, float] = {}
+    like = 0.55 if len(word) == 4 else 0.65 if len(word) == 5 else 0.75
+    half = len(word) // 2
+    for at in range(len(word) - 1):
+        swapped = word[:at] + word[at + 1] + word[at] + word[at + 2 :]
+        if swapped in vocabulary:
+            found[swapped] = like + 0.05
+    # A change in one half leaves the other as it is.
+    for other in vocabulary.beginning(word[:half]):
+        if _within_one(word, other):
+            found.setdefault(other, like)
+        elif len(word) >= 6 and _begins_within_one(word, other):
+            found.setdefault(other, like - 0.1)
+    for other in vocabulary.holding(word[half:], at_end=True):
+        if _within_one(word, other):
+            found.setdefault(other, like - 0.05)
+    if len(word) == 4:  # another letter in so short a word is as a rule another word
+        found = {other: value for other, value in found.items() if len(other) != 4 or sorted(other) == sorted(word)}
+    return found
+
+
+def _within_one(one: str, other: str) -> bool:
+    if abs(len(one) - len(other)) > 1:
+        return False
+    start = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        start += 1
+    return (
+        one[start + 1 :] == other[start + 1 :] or one[start:] == other[start + 1 :] or one[start + 1 :] == other[start:]
+    )
+
+
+def _begins_within_one(word: str, other: str) -> bool:
+    """Whether the words are at one letter's difference but for their endings."""
+    known = endings()
+    for stem in [word, *(word[:at] for at in range(len(word) - 1, 4, -1) if word[at:] in known)]:
+        for length in (len(stem), len(stem) - 1, len(stem) + 1):
+            if (
+                5 <= length <= len(other)
+                and (length == len(other) or other[length:] in known)
+                and _within_one(stem, other[:length])
+            ):
+                return True
+    return False
+
+
+def _parts(vocabulary: Vocabulary, word: str) -> dict[str, float]:
+    """Words that a compound is made of: `erdnussallergie` of `erdnuss` and `allergie`."""
+    found: dict[str, float] = {}
+    for at in range(4, len(word) - 3):
+        right = word[at:]
+        lefts = [word[:at], *(word[: at - len(link)] for link in ("s", "n", "es", "en") if word[:at].endswith(link))]
+        for part in (*lefts, right):
+            if len(part) >= 4 and part in vocabulary:
+                found[part] = max(found.get(part, 0.0), 0.55 if len(part) >= 5 else 0.45)
+        for stem in (right, lefts[0]):
+            if len(stem) >= 5:
+                for other in vocabulary.beginning(stem[: max(5, len(stem) - 2)]):
+                    if _likeness(stem, other) >= 0.5:
+                        found.setdefault(other, 0.5)
+    return found
+
+
+def _filter(query: Query) -> Callable[[str], bool]:
+    """Whether a word of the memory can answer one of the query's words at all."""
+    forms = [form for term in query.terms for form in term.forms]
+    starts = {form[:2] for form in forms} | {form[:1] + form[2:3] for form in forms}
+    ends = tuple({form[-2:] for form in forms})
+    stems = {stem for form in forms for stem in _stems(form)}
+
+    def wanted(word: str) -> bool:
+        if word[:2] in starts or word.endswith(ends):
+            return True
+        return any(stem in word for stem in stems) or any(word[:4] in form for form in forms)
+
+    return wanted

@@ -1,0 +1,213 @@
+"""Words: what the loose search takes a text and a query apart into.
+
+A text gives its words, split at camelCase, `-` and `_`. Where a script writes no spaces it gives pieces instead: single
+characters and pairs of Chinese ones, pairs of hiragana, threes of Thai, Lao, Khmer and Burmese. Everything is folded.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from memory_app.graph import stopwords
+from memory_app.text import fold
+
+_MOST_TERMS: Final = 32  # of one query: more words make no difference to what is meant
+_CAMEL: Final = re.compile("(?<=[a-zß-öø-ÿа-яё])(?=[A-ZÀ-ÖØ-ÞА-ЯЁ])")
+_ASCII_WORDS: Final = re.compile("[a-z0-9]+")
+_HAN: Final = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff"
+_HIRAGANA: Final = "\u3041-\u3096\u309d\u309e"
+_VOICING: Final = "\u3099\u309a"
+_NO_SPACES: Final = (
+    "\u0e01-\u0e3a\u0e40-\u0e4e\u0e80-\u0ece\u1000-\u1049\u1050-\u109f\u1780-\u17d3\ua9e0-\ua9fe\uaa60-\uaa7f"
+)
+_NO_WORD: Final = (
+    "\\s\0-/:-@\\[-`{-\xa9\xab-\xb1\xb4\xb6-\xb8\xbb\xbf\xd7\xf7\u02b9-\u02df\u055a-\u055f\u0589\u058a\u05be\u05c0\u05c3\u05f3\u05f4"
+    "\u060c\u061b\u061f\u066a-\u066d\u06d4\u0964\u0965\u0970\u0e2f\u0e3f\u0e4f\u0e5a\u0e5b\u0f0b-\u0f12\u104a-\u104f\u10fb"
+    "\u1361-\u1368\u17d4-\u17db\u2000-\u209f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3004\u3008-\u3020\u3030\u303d\u30a0\u30fb\ufe10-\ufe6f"
+    "\ufffc\ufffd\U0001f000-\U0001faff"
+)
+_PIECES: Final = re.compile(
+    f"([{_HAN}]+)|([{_HIRAGANA}][{_HIRAGANA}{_VOICING}]*)|([{_NO_SPACES}]+)|([^{_NO_WORD}{_HAN}{_HIRAGANA}{_NO_SPACES}]+)"
+)
+_JOINERS: Final = re.compile("[\xad\u200c\u200d\u2060\ufeff]")
+# One letter in two shapes: final letters of Hebrew, Arabic ones that keyboards of other languages write otherwise.
+_SEMITIC: Final = str.maketrans("ךםןףץةىیکہھ", "כמנפצهييكهه")
+_QUOTED: Final = re.compile('["“”„«»「」『』]([^"“”„«»「」『』]+)["“”„«»「」『』]')
+_FILTER: Final = re.compile(
+    "\\b(?:entity_?)?(?:type|kind)\\s*[:=]\\s*(?:\"([^\"]+)\"|'([^']+)'|([^\\s\"',;]+))", re.IGNORECASE
+)
+_APOSTROPHES: Final = re.compile("['\u2019\u02bc`]")
+
+
+class Term(NamedTuple):
+    """One thing that a query asks for: a word in each of its forms, or a piece of a text without spaces."""
+
+    forms: tuple[str, ...]
+    weight: float = 1.0
+    weak: bool = False  # nobody misses it
+    proper: bool = False  # a name, by its capital letter
+    run: int = 0  # pieces of one number belong to one text without spaces; 0 for a word
+    exact: bool = False  # stands for itself alone: no other ending, no misspelling
+
+
+class Query(NamedTuple):
+    """A query taken apart."""
+
+    terms: tuple[Term, ...]
+    types: tuple[str, ...]  # folded words, of which the entity's type has to have each
+    phrases: tuple[str, ...]  # folded, as they were quoted
+    is_sentence: bool  # and not words one after the other
+
+
+def words_of(text: str) -> list[str]:
+    """The words and pieces of a text."""
+    folded = fold(text)
+    found = _split(folded)
+    if _CAMEL.search(text):
+        found += _split(fold(_CAMEL.sub(" ", text)))
+    return found
+
+
+def words_of_folded(folded: str) -> list[str]:
+    """As `words_of`, where no camelCase is to be split."""
+    return _split(folded)
+
+
+def _split(folded: str) -> list[str]:
+    if folded.isascii():
+        return _ASCII_WORDS.findall(folded)
+    found: list[str] = []
+    for han, hiragana, spaceless, word in _PIECES.findall(_JOINERS.sub("", folded)):
+        if word:
+            found += _forms(word) if "\u0590" <= word[0] <= "\u06ff" else [word]
+        elif han:
+            found += [*han, *_grams(han, 2)]
+        elif hiragana:
+            found += _grams(unicodedata.normalize("NFC", hiragana), 2)
+        else:
+            found += _grams(spaceless, 3)
+    return found
+
+
+def _grams(run: str, size: int) -> list[str]:
+    return [run[at : at + size] for at in range(max(1, len(run) - size + 1))]
+
+
+def _forms(word: str) -> list[str]:
+    """An Arabic or Hebrew word, and what is left of it without what is written together with it."""
+    word = word.translate(_SEMITIC)
+    found = [word]
+    for prefix in stopwords.PREFIXES.split():
+        if word.startswith(prefix) and len(word) - len(prefix) >= 3:
+            found.append(word[len(prefix) :])
+    return found
+
+
+class _Lists(NamedTuple):
+    stop: frozenset[str]
+    ambiguous: frozenset[str]
+    weak: frozenset[str]
+    phrases: re.Pattern[str]
+    after_apostrophe: frozenset[str]
+    nouns_have_capitals: frozenset[str]
+
+
+@functools.cache
+def _lists() -> _Lists:
+    phrases = sorted(fold(stopwords.PHRASES).split(), key=len, reverse=True)
+    ambiguous = frozenset(fold(stopwords.AMBIGUOUS).split())
+    stop = fold(stopwords.STOP_WORDS).split()
+    return _Lists(
+        frozenset([*stop, *(word.translate(_SEMITIC) for word in stop)]) - ambiguous,
+        ambiguous,
+        frozenset(fold(stopwords.WEAK_WORDS).split()),
+        re.compile("|".join(map(re.escape, phrases))),
+        frozenset(stopwords.AFTER_APOSTROPHE.split()),
+        frozenset(stopwords.NOUNS_HAVE_CAPITALS.split()),
+    )
+
+
+@functools.cache
+def endings() -> frozenset[str]:
+    """What may follow the stem of a word."""
+    korean = fold(stopwords.KOREAN_ENDINGS).split()
+    return frozenset([*fold(stopwords.ENDINGS).split(), *(word.translate(_SEMITIC) for word in korean), *korean])
+
+
+def read_query(query: str) -> Query:
+    """A query taken apart. No terms and no types: it asks for nothing."""
+    types = [next(filter(None, found)) for found in _FILTER.findall(query)]
+    rest = _FILTER.sub(" ", query)
+    phrases = [fold(found).strip() for found in _QUOTED.findall(rest)]
+    lists = _lists()
+    terms: dict[tuple[str, ...], Term] = {}
+    leftover: dict[tuple[str, ...], Term] = {}
+    is_sentence = re.search("[?\uff1f\u061f;]", rest) is not None
+    for at, (word, run, capital) in enumerate(_query_words(rest, lists)):
+        forms = (word,) if run else tuple(_forms(word)) if "\u0590" <= word[0] <= "\u06ff" else (word,)
+        if forms[0] in lists.stop or word in lists.stop:
+            is_sentence = True
+            leftover.setdefault(forms, Term(forms, 0.3, exact=True))
+            continue
+        if not run and len(word) == 1 and not word.isdigit():
+            leftover.setdefault(forms, Term(forms, 0.3, exact=True))
+            continue
+        if word in lists.ambiguous:
+            term = Term(forms, 0.3, weak=True, exact=True)
+        elif word in lists.weak:
+            term = Term(forms, 0.5, weak=True)
+        elif run:
+            term = Term(forms, _weight(word), weak=_is_hiragana(word), run=run, exact=len(word) > 1)
+        else:
+            term = Term(forms, proper=capital and at > 0)
+        terms.setdefault(forms, term)
+    chosen = list(terms.values())[:_MOST_TERMS]
+    if chosen and all(term.weak for term in chosen):
+        chosen = [term._replace(weak=False) for term in chosen]
+    if not chosen and not types:
+        chosen = list(leftover.values())[:_MOST_TERMS]
+    typed = tuple(word for text in types for word in words_of(text))
+    return Query(tuple(chosen), typed, tuple(filter(None, phrases)), is_sentence)
+
+
+def _query_words(query: str, lists: _Lists) -> Iterator[tuple[str, int, bool]]:
+    """Each word or piece, the number of the run that it is a piece of (0: a word), and whether it has a capital."""
+    capitals = {fold(word) for word in re.findall(r"[^\W\d_]+", _CAMEL.sub(" ", query)) if word[:1].isupper()}
+    folded = _JOINERS.sub("", fold(_CAMEL.sub(" ", query)))
+    if query.isupper() or not lists.nouns_have_capitals.isdisjoint(folded.split()):
+        capitals = set()
+    parts = _APOSTROPHES.split(folded)
+    kept = [parts[0]]
+    for part in parts[1:]:
+        first = re.match(r"\w*", part)
+        after = first[0] if first else ""
+        kept.append(part[len(after) :] if after in lists.after_apostrophe else part)
+    run = 0
+    for han, hiragana, spaceless, word in _PIECES.findall(" ".join(kept)):
+        if word:
+            yield word, 0, word in capitals
+            continue
+        for part in lists.phrases.sub(" ", han or hiragana or spaceless).split():
+            piece = unicodedata.normalize("NFC", part)  # as `words_of` takes hiragana with its voicing marks
+            if hiragana and len(piece) < 2:
+                continue
+            run += 1
+            for gram in _grams(piece, 3 if spaceless else 2):
+                yield gram, run, False
+
+
+def _is_hiragana(text: str) -> bool:
+    return "\u3041" <= text[0] <= "\u309e"
+
+
+def _weight(gram: str) -> float:
+    """What a piece counts, beside a word of two Chinese or four Thai characters."""
+    if _is_hiragana(gram):
+        return 0.4
+    if "\u0e00" <= gram[0] <= "\u17ff" or (gram[0] >= "\ua9e0" and gram[0] <= "\uaa7f"):
+        return 0.5
+    return 0.8 if len(gram) > 1 else 0.6
