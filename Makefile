@@ -3,6 +3,8 @@
 
 PYTHON ?= python3
 PYTEST_ARGS ?=
+# Two processes, each with whole files: most tests wait for a process of their own.
+PYTEST_WORKERS ?= -n 2 --dist loadfile
 BENCH_ARGS ?=
 PYTHONS ?=
 BUILD := $(PYTHON) -m build
@@ -32,7 +34,7 @@ run:
 	@exec $(BUILD) run
 
 test: check pyz-host
-	@$(PYTEST) $(PYTEST_ARGS)
+	@$(PYTEST) $(PYTEST_WORKERS) $(PYTEST_ARGS)
 
 check: .venv-ready
 	@$(VENV) -m ruff check .
