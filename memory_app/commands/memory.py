@@ -85,7 +85,7 @@ def changed(store: Store, change: Callable[[Graph], tuple[Graph, T]], reason: st
     except KeyboardInterrupt:
         future.cancel()
         raise
-    return future.result().value
+    return future.result()
 
 
 def refuse_read_only(path: str) -> None:

@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple
 
 from memory_app.errors import MemoryServerError
 from memory_app.jsonl.lines import OWN_MARKER, from_value, read_line
+from memory_app.jsonl.notices import Notice
 from memory_app.jsonl.parser import parse, parse_all, skip_space
 from memory_app.jsonl.records import SOURCE_KEYS, TARGET_KEYS, EntityLine, Line, observations_key
 
@@ -43,7 +44,6 @@ _DOCUMENT_START: Final = re.compile(
     + "|".join(_WRAPPERS).encode()
     + rb')"\s*:)'
 )
-_LINES_SHOWN: Final = 5  # line numbers that a notice names before it only counts
 
 # A key as it stands in UTF-8; in UTF-16 and UTF-32 there is a zero byte beside each of these characters.
 _NARROW: Final = re.compile(rb'"[A-Za-z_]{2,}" ?:')
@@ -72,7 +72,7 @@ class Contents(NamedTuple):
     lines: tuple[Line, ...]
     tail: tuple[bytes, ...]
     foreign: bool
-    notices: tuple[str, ...]
+    notices: tuple[Notice, ...]
 
 
 def read(data: bytes, known: Mapping[bytes, Line] | None = None) -> Contents:
@@ -163,13 +163,14 @@ def _read_lines(data: bytes, known: Mapping[bytes, Line]) -> Contents:
         head[0] = head[0].removeprefix(codecs.BOM_UTF8)
     notices = []
     if kept_at:
-        notices.append(_notice(kept_at, "is no record that can be read; it is kept as it is"))
+        notices.append(Notice("is no record that can be read; it is kept as it is", _distinct(kept_at)))
     if orphans:
-        notices.append(f"observations without their entity: {len(orphans)} records; they are kept as they are")
+        what = f"observations without their entity: {len(orphans)} records; they are kept as they are"
+        notices.append(Notice(what))
     if documents_at:
-        notices.append(_notice(documents_at, "holds a document of several records; each is read"))
+        notices.append(Notice("holds a document of several records; each is read", _distinct(documents_at)))
     if several_at:
-        notices.append(_notice(several_at, "holds more than one record; each is read"))
+        notices.append(Notice("holds more than one record; each is read", _distinct(several_at)))
     return Contents(tuple(head), tuple(lines), tuple(tail), bool(documents_at), tuple(notices))
 
 
@@ -200,13 +201,8 @@ def _records_of(line: bytes) -> list[Line | bytes] | None:
     return found if records and not _is_of_another_program([value], records) else None
 
 
-def _notice(numbers: Sequence[int], what: str) -> str:
-    distinct = sorted(set(numbers))
-    shown = ", ".join(map(str, distinct[:_LINES_SHOWN]))
-    if len(distinct) == 1:
-        return f"line {shown} {what}"
-    more = len(distinct) - _LINES_SHOWN
-    return f"{len(distinct)} lines ({shown}{f' and {more} more' if more > 0 else ''}): each {what}"
+def _distinct(numbers: Sequence[int]) -> tuple[int, ...]:
+    return tuple(sorted(set(numbers)))
 
 
 def _is_ours(line: bytes) -> bool:
@@ -244,10 +240,10 @@ def _read_document(data: bytes) -> Contents | None:
     kept = (*(piece for piece in pieces if isinstance(piece, bytes)), *orphans)
     if not pieces and all(value in ({}, []) for value in values):
         return Contents((), (), (), False, ())
-    notice = f"it is not in lines; records read from its other shape: {len(lines)}"
+    what = f"it is not in lines; records read from its other shape: {len(lines)}"
     if kept:
-        notice += f"; items that are no records and are kept: {len(kept)}"
-    return Contents((), lines, kept, True, (notice,))
+        what += f"; items that are no records and are kept: {len(kept)}"
+    return Contents((), lines, kept, True, (Notice(what),))
 
 
 def _values(text: str) -> Iterator[Any]:

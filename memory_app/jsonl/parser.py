@@ -1,7 +1,7 @@
 """The JSON parser of the memory file: it takes what can be written back without a change of meaning, and nothing else.
 
 A repeated key, a non-finite number, and nesting or numbers beyond what the interpreter's parser takes make a text
-unreadable: ValueError. White space is JSON's own four characters. No I/O, no clock, no thread.
+unreadable: `NotTaken`, a ValueError. White space is JSON's own four characters. No I/O, no clock, no thread.
 """
 
 from __future__ import annotations
@@ -15,26 +15,31 @@ from typing import Any, Final
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 
 
-class _Refused(ValueError):
-    """The parser would have let this pass; the file format does not."""
+class NotTaken(ValueError):
+    """A text that is no JSON, or that the file format does not take. `position`: the character where that shows."""
+
+    def __init__(self, reason: str, position: int | None = None) -> None:
+        super().__init__(reason if position is None else f"{reason} at character {position}")
+        self.reason = reason
+        self.position = position
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
-        raise _Refused("a key is repeated")
+        raise NotTaken("a key is repeated")
     return made
 
 
 def _finite(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
-        raise _Refused("a number is not finite")
+        raise NotTaken("a number is not finite")
     return number
 
 
 def _constant(name: str) -> float:
-    raise _Refused(f"{name} is not JSON")
+    raise NotTaken(f"{name} is not JSON")
 
 
 _scan: Final[Callable[[str, int], tuple[Any, int]]] = json.JSONDecoder(  # type: ignore[attr-defined]
@@ -43,13 +48,19 @@ _scan: Final[Callable[[str, int], tuple[Any, int]]] = json.JSONDecoder(  # type:
 
 
 def parse(text: str, position: int = 0) -> tuple[Any, int]:
-    """The JSON value that starts at `position`, and where it ends. ValueError where it is not one we take."""
+    """The JSON value that starts at `position`, and where it ends. `NotTaken` where it is not one we take."""
     try:
         return _scan(text, position)
     except StopIteration as end:
-        raise _Refused(f"no JSON value at character {end.value}") from None
+        raise NotTaken("no JSON value", end.value) from None
     except RecursionError:
-        raise _Refused("nested too deeply") from None
+        raise NotTaken("nested too deeply") from None
+    except NotTaken:
+        raise
+    except json.JSONDecodeError as error:
+        raise NotTaken(error.msg, error.pos) from None
+    except ValueError as error:  # a number of more digits than the interpreter turns into an int
+        raise NotTaken(str(error)) from None
 
 
 def skip_space(text: str, position: int) -> int:
@@ -59,8 +70,8 @@ def skip_space(text: str, position: int) -> int:
 
 
 def parse_all(text: str) -> Any:
-    """The one JSON value that `text` is. ValueError where it is not one, or more than one."""
+    """The one JSON value that `text` is. `NotTaken` where it is not one, or more than one."""
     value, end = parse(text, skip_space(text, 0))
     if skip_space(text, end) != len(text):
-        raise _Refused("something follows the value")
+        raise NotTaken("something follows the value")
     return value

@@ -26,13 +26,13 @@ locks in one object (each `Lock` belongs to one thread at a time; several `Lock`
 
 from __future__ import annotations
 
-import errno
 import os
 import random
 import time
 from collections.abc import Callable
 from typing import Final
 
+from memory_app.disk.advice import explain
 from memory_app.errors import StoreError
 from memory_app.lock import identity, lockfile
 from memory_app.lock import record as lockrecord
@@ -63,16 +63,6 @@ _TURN: Final = 0.05
 _LONGEST_TURN: Final = 1.0
 """Seconds that a writer with much to do may take the lock again at once, before it leaves a gap for the others. The
 second is reached by doubling while nobody is met, so that a writer who is alone hardly pays for it."""
-
-_REASONS: Final = {
-    errno.ENOENT: ("there is no such folder", "Create the folder {folder}, or name another place, then try again."),
-    errno.ENOTDIR: ("that is not in a folder", "Name another place for the memory file, then try again."),
-    errno.EACCES: ("permission denied", "Allow this user to create files in {folder}, then try again."),
-    errno.EPERM: ("permission denied", "Allow this user to create files in {folder}, then try again."),
-    errno.EROFS: ("the file system is read-only", "Make {folder} writable, or name another place, then try again."),
-    errno.ENOSPC: ("the disk is full", "Free some space for {folder}, then try again."),
-    errno.EDQUOT: ("the disk quota is used up", "Free some space for {folder}, then try again."),
-}
 
 
 class LockAbandoned(StoreError):
@@ -269,6 +259,5 @@ class Lock:
 
 
 def _creation_text(path: str, error: OSError) -> str:
-    folder = os.path.dirname(path)
-    reason, advice = _REASONS.get(error.errno or 0, (error.strerror or str(error), "Check {folder}, then try again."))
-    return f"Could not create the lock {path}: {reason}. Nothing was stored. {advice.format(folder=folder)}"
+    reason, step = explain(error, path)
+    return f"Could not create the lock {path}: {reason}. Nothing was stored. {step}"

@@ -17,6 +17,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
 
@@ -74,7 +75,7 @@ def run(serve: Callable[[], Coroutine[Any, Any, bool]], report: Callable[[str], 
         report(f"ended by an error of its own: {_described(error)}")
         return 1
     finally:
-        _handle(signal.SIG_IGN)
+        _ignore_signals()
     if not clean:
         os._exit(0)  # the interpreter would wait for the thread that hangs, for ever
     return 0
@@ -100,6 +101,18 @@ def stopping_on_signals(loop: AbstractEventLoop, stop: Callable[[], None]) -> It
     _handle(handle)
     with _waking_on_signals(loop):
         yield
+
+
+def _ignore_signals() -> None:
+    """Until the process ends. A signal that arrives while its handler changes is reported by the interpreter ("ignored
+    due to race condition", an OSError): it is ignored as it should be, so nobody has to be told."""
+
+    def report_others(unraisable: sys.UnraisableHookArgs) -> None:
+        if not issubclass(unraisable.exc_type, OSError):
+            sys.__unraisablehook__(unraisable)
+
+    sys.unraisablehook = report_others
+    _handle(signal.SIG_IGN)
 
 
 def _handle(action: Callable[[int], None] | signal.Handlers) -> None:

@@ -12,6 +12,8 @@ Knows nothing of the protocol: a transport turns `Answer` into its own form.
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -21,7 +23,9 @@ from typing import Any, Final, TypeVar
 from memory_app.disk import mounts
 from memory_app.errors import GraphError, StoreError
 from memory_app.graph.graph import Graph
+from memory_app.location.environment import history_days
 from memory_app.server import lifetime
+from memory_app.server.collector import Collector
 from memory_app.server.freshness import Freshness
 from memory_app.server.updates import Updates
 from memory_app.storage.store import Store
@@ -56,22 +60,27 @@ _NO_THREAD: Final = (
 )
 
 
+def opening(path: str, report: Callable[[str], None]) -> Callable[[Callable[[], None]], Store]:
+    """The opener of a memory's store for `Service`, with what a serving process has to do around a load."""
+    days = history_days(os.environ, sys.platform)
+    return lambda on_save: Store(path, report, on_save=on_save, loader=Collector().load, history_days=days)
+
+
 class Service:
-    """One for a process, made on the loop that it serves. `store` belongs to it from now on."""
+    """One for each memory, made on the loop that it serves. Its `store` is closed with it."""
 
     def __init__(
         self,
-        store: Store,
+        open_store: Callable[[Callable[[], None]], Store],
         *,
         read_only: bool = False,
         drain: Callable[[], Awaitable[None]] | None = None,
         text_of: Callable[[GraphError | StoreError], str] = str,
     ) -> None:
-        """`drain` waits while the client leaves too much unread; `text_of` is what a client is told of an error."""
-        self._store = store
+        """`open_store` makes the store, which has to call what it is given after each save; `drain` waits while the
+        client leaves too much unread; `text_of` is what a client is told of an error."""
         self.text_of = text_of
         self._drain = drain or _nothing_queued
-        self._freshness = Freshness(store.peek)
         self._read_only = read_only
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="work")
         self._jobs: set[Future[Any]] = set()
@@ -84,14 +93,10 @@ class Service:
         self._answered = 0  # writes that are no longer waited for
         self._grace: asyncio.TimerHandle | None = None
         self._save_until = 0.0  # in the loop's time, once the end has come
-        self.updates = Updates(lambda: self._in_thread(store.check))
-        loop = asyncio.get_running_loop()
-
-        def saved(_: int) -> None:
-            if len(self.updates):  # to wake the loop once more costs a tenth of a small write
-                _from_thread(loop, self.updates.saved)
-
-        store.on_save = saved
+        self._loop = asyncio.get_running_loop()
+        self.store = open_store(self._saved)
+        self._freshness = Freshness(self.store.peek)
+        self.updates = Updates(lambda: self._in_thread(self.store.check))
 
     def offers(self, tool: str) -> bool:
         """Whether this server has the tool: a read-only one has the three reads alone."""
@@ -126,6 +131,11 @@ class Service:
             answer = Answer(None, self.text_of(error), (), is_error=True)
         return shape(answer)
 
+    def _saved(self) -> None:
+        """In the writer's thread."""
+        if len(self.updates):  # to wake the loop once more costs a tenth of a small write
+            _from_thread(self._loop, self.updates.saved)
+
     def _timed(self, work: Callable[[], _T]) -> _T:
         began = time.thread_time()
         try:
@@ -155,7 +165,7 @@ class Service:
 
     async def size(self) -> int | None:
         """The bytes of the memory file, from one stat in a thread; None where that takes too long, or fails."""
-        looking = asyncio.ensure_future(self._in_thread(self._store.size))
+        looking = asyncio.ensure_future(self._in_thread(self.store.size))
         done, _ = await asyncio.wait([looking], timeout=_SIZE_SECONDS)
         looking.add_done_callback(lambda one: one.cancelled() or one.exception())  # nobody else may be left to ask
         return None if not done or looking.exception() is not None else looking.result()
@@ -182,26 +192,26 @@ class Service:
 
     def _load(self) -> Graph:
         """The current graph. Runs in a thread."""
-        graph = self._store.graph()
-        self._freshness.is_local = mounts.is_local(self._store.path)
+        graph = self.store.graph()
+        self._freshness.is_local = mounts.is_local(self.store.path)
         return graph
 
     def _loaded(self, loading: asyncio.Future[Graph]) -> None:
         if self._loading is loading:
             self._loading = None
-        self.updates.count_foreign(self._store.foreign_changes)
+        self.updates.count_foreign(self.store.foreign_changes)
         if not loading.cancelled():
             loading.exception()  # whoever waits for it gets it; nobody may be left
 
     async def _write(self, apply: Callable[[Graph], tuple[Graph, _T]]) -> _T:
-        future = self._store.submit(apply)
+        future = self.store.submit(apply)
         self._waiting.add(future)
         saving = asyncio.wrap_future(future)
         try:
             await asyncio.wait([saving], timeout=_WRITE_SECONDS)
             if not saving.done():
                 raise StoreError(_NO_ANSWER if future.cancel() else _UNKNOWN)
-            saved = saving.result()
+            result = saving.result()
         except asyncio.CancelledError:
             saving.cancel()  # and with it the future, if the writer has not taken it
             if future not in self._given_up:
@@ -212,9 +222,9 @@ class Service:
             self._waiting.discard(future)
             self._given_up.discard(future)
             del future, saving  # their error holds this frame: a cycle, which would keep the graph
-        self.updates.count_foreign(self._store.foreign_changes)
+        self.updates.count_foreign(self.store.foreign_changes)
         await self.updates.flush()
-        return saved.value
+        return result
 
     async def _in_thread(self, work: Callable[[], _T]) -> _T:
         try:
@@ -245,7 +255,7 @@ class Service:
 
     def _check_progress(self, answered: int) -> None:
         """Calls that wait for others, which are being saved or just were, wait in their turn: not for the lock."""
-        if self._answered == answered and self._store.waits():
+        if self._answered == answered and self.store.waits():
             self._give_up()
         self._wait_on()
 
@@ -261,7 +271,7 @@ class Service:
         self._give_up()
         if self._grace is not None:
             self._grace.cancel()
-        closing = asyncio.ensure_future(self._in_thread(self._store.close))
+        closing = asyncio.ensure_future(self._in_thread(self.store.close))
         left = self._save_until - asyncio.get_running_loop().time()
         await asyncio.wait([closing], timeout=max(left, lifetime.LEAST_SAVE_SECONDS))
         self._threads.shutdown(wait=False)

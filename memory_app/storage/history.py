@@ -31,6 +31,7 @@ from memory_app.disk.calls import Signature
 from memory_app.disk.folders import remove_folders
 from memory_app.graph.graph import Graph
 from memory_app.graph.losses import takes_away
+from memory_app.jsonl.notices import Notice
 from memory_app.storage.replaced import link_present
 
 DAYS: Final = 30
@@ -123,7 +124,7 @@ def surplus(found: Sequence[Generation], size: int, now: float, days: int) -> li
 class History:
     """The generations that saves of this process make. One thread at a time; `days` 0 keeps none."""
 
-    def __init__(self, days: int, now: Callable[[], float], report: Callable[[str], None]) -> None:
+    def __init__(self, days: int, now: Callable[[], float], report: Callable[[Notice], None]) -> None:
         self._days = days
         self._now = now
         self._report = report
@@ -156,7 +157,7 @@ class History:
             kept = self._named(target, expected, like, folder, moment, reason)
         except Exception as error:  # noqa: BLE001 (the save must not fail for want of a generation)
             said = error.strerror if isinstance(error, OSError) else None
-            self._report(f"its earlier states cannot be kept: {said or type(error).__name__}")
+            self._report(Notice(f"its earlier states cannot be kept: {said or type(error).__name__}"))
             return None
         self._untidy = self._untidy or kept is not None
         return kept
@@ -244,7 +245,8 @@ class History:
                 _remove_link(target, path)  # a network file system may have made it and lost the answer
                 if expected.size <= LARGEST_COPY:
                     return _copied(target, path, expected, like)
-                self._report(f"its earlier states cannot be kept, no hard link can be made ({error.strerror or error})")
+                said = error.strerror or str(error)
+                self._report(Notice(f"its earlier states cannot be kept, no hard link can be made ({said})"))
                 return None
             except BaseException:
                 _remove_link(target, path)

@@ -127,11 +127,19 @@ class Rest:
 
 
 def reading_of(
-    signature: Signature, links: int, data: bytes, since: float, before: tuple[Signature, Reading] | None
+    signature: Signature,
+    links: int,
+    data: bytes,
+    since: float,
+    before: tuple[Signature, Reading] | None,
+    known_end: bytes = b"",
 ) -> Reading:
-    """A reading of the file, `before` being the last one if there was one."""
+    """A reading of the file, `before` being the last one if there was one. `known_end` is a last line that is no
+    record and stood there before: it is no sign of a cut."""
     now, wall = time.monotonic(), time.time()
-    is_cut = not data.rstrip().endswith(b"]" if data[:64].lstrip().startswith(b"[") else b"}")
+    end = data.rstrip()
+    is_cut = not end.endswith(b"]" if data[:64].lstrip().startswith(b"[") else b"}")
+    is_cut = is_cut and not (known_end and end.endswith(b"\n" + known_end))
     settled = (
         _is_past(signature)
         or wall - _changed(signature) > _SKEW

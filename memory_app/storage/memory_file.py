@@ -26,7 +26,6 @@ two seconds back, so that a change of theirs in the same tick is seen without re
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import stat
 import time
@@ -34,12 +33,14 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from memory_app.disk import calls, copies, whole
+from memory_app.disk.advice import explain
 from memory_app.disk.calls import Signature
 from memory_app.disk.folders import make_folders
 from memory_app.errors import StoreError
 from memory_app.graph.graph import Graph
 from memory_app.graph.reload import reload
 from memory_app.jsonl.document import NotAMemory, read
+from memory_app.jsonl.notices import Notice
 from memory_app.storage import history, inplace
 from memory_app.storage.history import History
 from memory_app.storage.inplace import Origin, Reading, Rest
@@ -51,18 +52,11 @@ LARGEST_FILE: Final = 2 << 30
 # Bytes of a replaced file from which on its blocks are freed after the answer, by closing it: 60 MB take 20 ms.
 _SLOW_TO_FREE: Final = 1 << 20
 
-_NO_RIGHT: Final = "Give this user the right to read it and to write to its folder, or choose another memory file."
-_NEXT_STEP: Final = {
-    errno.ENOSPC: "Free some space on that disk, then try again.",
-    errno.EDQUOT: "Free some space or raise the quota, then try again.",
-    errno.EFBIG: "The file may not grow that large here: raise the limit, then try again.",
-    errno.EROFS: "The file system is read-only: choose another place for the memory.",
-    errno.EACCES: _NO_RIGHT,
-    errno.EPERM: _NO_RIGHT,
-    errno.EBUSY: "A single file that is mounted by itself cannot be replaced: mount its folder instead.",
-    errno.EXDEV: "A single file that is mounted by itself cannot be replaced: mount its folder instead.",
-    errno.EISDIR: "It is a folder: name a file in it.",
-}
+_CUT: Final = Notice("another program cut it or made it shorter in place; what it held before is kept in a backup")
+_ARRIVED: Final = Notice("what another program wrote while a change was stored is kept in a backup")
+_MAY_ARRIVE: Final = Notice(
+    "another program may have been writing it when a change was stored; what it wrote after that is kept"
+)
 
 
 class Lost(NamedTuple):
@@ -81,7 +75,7 @@ class Snapshot(NamedTuple):
     signature: Signature | None
     reading: Reading | None = None
     original: bytes | None = None
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     lost: Lost | None = None
     replaced: int | None = None
 
@@ -96,7 +90,7 @@ class MemoryFile:
         self,
         path: str,
         now: Callable[[], float] = time.time,
-        report: Callable[[str], None] = lambda _: None,
+        report: Callable[[Notice], None] = lambda _: None,
         history_days: int = history.DAYS,
     ) -> None:
         self.path = path
@@ -266,7 +260,8 @@ class MemoryFile:
         last = None
         if before is not None and before.signature is not None and before.reading is not None:
             last = before.signature, before.reading
-        reading = inplace.reading_of(signature, links, data, self._rest.since(signature), last)
+        known_end = before.graph.tail[-1].rstrip() if before is not None and before.graph.tail else b""
+        reading = inplace.reading_of(signature, links, data, self._rest.since(signature), last, known_end)
         if last is not None and last[0] == signature and before is not None and before.graph is not snapshot.graph:
             reading = reading._replace(origin=Origin.IN_PLACE)  # a change that no stamp shows
         lost = None
@@ -293,7 +288,7 @@ class MemoryFile:
             return False, None
         if old.lost is not None:
             self._back_up(target, b"".join(old.lost.graph.chunks()), wanted)
-            self._report("another program cut it or made it shorter in place; what it held before is kept in a backup")
+            self._report(_CUT)
         kept = self._replaced.keep(target, old.signature)
         return kept is not None, kept
 
@@ -321,14 +316,11 @@ class MemoryFile:
 
         def copy(data: bytes) -> None:
             self._back_up(target, data, wanted)
-            self._report("what another program wrote while a change was stored is kept in a backup")
+            self._report(_ARRIVED)
 
         self._replaced.done(target, kept, copy)
         if kept.name:
-            self._report(
-                "another program may have been writing it when a change was stored; "
-                f"what it wrote after that is kept ({os.path.basename(kept.name)})"
-            )
+            self._report(_MAY_ARRIVE._replace(where=os.path.basename(kept.name)))
 
     def _back_up(self, target: str, data: bytes, wanted: os.stat_result | None) -> None:
         try:
@@ -431,8 +423,7 @@ class MemoryFile:
             raise
 
     def _failure(self, what: str, error: OSError) -> StoreError:
-        reason = error.strerror or str(error)
-        step = _NEXT_STEP.get(error.errno or 0, "Check that disk, or choose another memory file.")
+        reason, step = explain(error, os.path.realpath(self.path))
         return StoreError(f"{self.path} {what}: {reason}. {step}")
 
 

@@ -7,21 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from memory_app.errors import GraphError, MemoryServerError
 from memory_app.graph.graph import Graph
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Saved(Generic[T]):
-    """A change's result, and the number of the save that stored it: 0 where there was nothing to write."""
-
-    value: T
-    save: int
 
 
 class Call:
@@ -33,7 +22,7 @@ class Call:
         self.change = change
         self.deadline = deadline
         self.reason = reason  # the command whose save is to leave a generation in the history
-        self.future: Future[Saved[Any]] = Future()
+        self.future: Future[Any] = Future()
         self.outcome: Any = None  # a value, or the exception
 
 
@@ -47,13 +36,13 @@ def apply(calls: Sequence[Call], graph: Graph) -> Graph:
     return graph
 
 
-def answer(calls: Sequence[Call], save: int) -> None:
-    """Each call's own outcome, stored by this save (0: none was needed)."""
+def answer(calls: Sequence[Call]) -> None:
+    """Give each call its own outcome: what it changed is stored."""
     for call in calls:
         if isinstance(call.outcome, Exception):
             call.future.set_exception(_bare(call.outcome))
         else:
-            call.future.set_result(Saved(call.outcome, save))
+            call.future.set_result(call.outcome)
 
 
 def refuse(calls: Sequence[Call], error: MemoryServerError) -> None:

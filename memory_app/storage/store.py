@@ -1,10 +1,10 @@
-"""The memory as the program sees it: the current snapshot, and one writer that gathers the changes that wait.
+"""The memory as the program sees it: the current graph, and one writer that gathers the changes that wait.
 
-Reads take no lock: they get the snapshot, which is parsed anew only when the file is no longer the one that was
-loaded. A change is a pure function from one snapshot to the next. One writer thread takes all changes that wait, in
-the order of their arrival, and under one lock loads once, applies each and saves once; each still succeeds or fails by
-itself. If all of them change nothing there is no lock and no save. A change whose future was cancelled before the
-writer took it does nothing; once taken it is stored whole.
+Reads take no lock: they get the graph of the current snapshot (see `snapshots`). A change is a pure function from one
+graph to the next. One writer thread takes all changes that wait, in the order of their arrival, and under one lock
+loads once, applies each and saves once; each still succeeds or fails by itself. If all of them change nothing there is
+no lock and no save. A change whose future was cancelled before the writer took it does nothing; once taken it is
+stored whole.
 
 Threads: every method may be called from any; `peek` never waits.
 """
@@ -12,28 +12,21 @@ Threads: every method may be called from any; `peek` never waits.
 from __future__ import annotations
 
 import contextlib
-import gc
-import re
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Final, TypeVar
 
-from memory_app.disk.calls import close_if_possible
 from memory_app.errors import MemoryServerError, StoreError
 from memory_app.graph.graph import Graph
 from memory_app.lock.lock import WAIT, Lock, LockAbandoned
 from memory_app.storage.history import DAYS
-from memory_app.storage.memory_file import MemoryFile, Snapshot
-from memory_app.storage.pending import Call, Saved, answer, apply, refuse
+from memory_app.storage.pending import Call, answer, apply, refuse
+from memory_app.storage.snapshots import Loader, Snapshots, load_plainly
 
 T = TypeVar("T")
 
-# Lines from which on the interpreter's cyclic collector is told to leave the loaded graph alone.
-_LARGE: Final = 2000
-# Where the lines of a notice stand, which changes with every save above them: no reason to tell it again.
-_PLACES: Final = re.compile(r"(?<=^line )\d+|\(.*?\)")
 _NO_THREAD: Final = (
     "The system gives the memory server no thread to write with (too little memory, or a limit on processes); "
     "nothing was changed. Try again later, or raise the limit."
@@ -41,42 +34,51 @@ _NO_THREAD: Final = (
 _STOPPING: Final = "The memory server is stopping; this change was not stored. Send it again to a new server."
 
 
+def _nothing() -> None:
+    return None
+
+
 class Store:
-    """The memory in the file at `path`. `report` gets each thing that was tolerated in the file, once, as one line."""
+    """The memory in the file at `path`. `report` gets each thing that was tolerated in the file, once, as one line.
+
+    `on_save` is called in the writer's thread after each save, before its answers. `loader` is called around each load.
+    """
 
     def __init__(
-        self, path: str, report: Callable[[str], None], *, lock_wait: float = WAIT, history_days: int = DAYS
+        self,
+        path: str,
+        report: Callable[[str], None],
+        *,
+        on_save: Callable[[], None] = _nothing,
+        loader: Loader = load_plainly,
+        lock_wait: float = WAIT,
+        history_days: int = DAYS,
     ) -> None:
         self.path = path
-        self.on_save: Callable[[int], None] | None = None  # in the writer's thread, before the answers of that save
-        self.foreign_changes = 0  # changes of the graph by other processes, as far as they were noticed
         self.saves = 0
-        self._report = report
-        self._reported: set[str] = set()
+        self._on_save = on_save
         self._lock_wait = lock_wait
-        self._file = MemoryFile(path, report=self._tell, history_days=history_days)
+        self._snapshots = Snapshots(path, report, loader, history_days)
+        self._file = self._snapshots.file
         self._lock = Lock(path)
-        self._snapshot: Snapshot | None = None
-        self._written: Graph | None = None  # what the running transaction has stored by now
-        self._loading = threading.Lock()  # held while the snapshot is being replaced
-        self._frozen = 0  # lines of the graph that the cyclic collector was told to leave alone
-        self._replaced: list[int] = []  # files to let go of: the last one who closes a file waits for the disk
+        self._written = False  # whether the running transaction has stored something by now
         self._calls: list[Call] = []
         self._arrived = threading.Condition()
         self._writer: threading.Thread | None = None
         self._stop_at: float | None = None  # when calls that wait for the lock give up, once closing has begun
 
+    @property
+    def foreign_changes(self) -> int:
+        """Changes of the graph by other processes, as far as they were noticed."""
+        return self._snapshots.foreign_changes
+
     def peek(self) -> Graph | None:
         """The current graph if the file is still the one that was loaded. Costs one stat."""
-        snapshot = self._snapshot
-        try:
-            return snapshot.graph if snapshot is not None and self._file.is_current(snapshot) else None
-        except StoreError:
-            return None
+        return self._snapshots.peek()
 
     def graph(self) -> Graph:
         """The current graph, loaded if the file has changed, which takes its time. StoreError if it cannot be had."""
-        return self._current().graph
+        return self._snapshots.current().graph
 
     def check(self) -> int:
         """Look at the file, load it if it has changed, and say how often other processes have changed the graph."""
@@ -88,7 +90,7 @@ class Store:
         signature = self._file.signature()
         return 0 if signature is None else signature.size
 
-    def submit(self, change: Callable[[Graph], tuple[Graph, T]], reason: str = "") -> Future[Saved[T]]:
+    def submit(self, change: Callable[[Graph], tuple[Graph, T]], reason: str = "") -> Future[T]:
         """Have the writer apply a change. Its GraphError, or a StoreError, comes out of the future.
 
         `reason` is the name of a command that wants the present state kept in the history, whatever it changes.
@@ -126,42 +128,7 @@ class Store:
             self._arrived.notify()
         if self._writer is not None:
             self._writer.join(most)
-        with self._loading:
-            self._snapshot = None
-        self._let_go()
-        self._file.close()
-
-    def _current(self, *, afresh: bool = False) -> Snapshot:
-        """The snapshot, of a file that has changed or, with `afresh`, of any read again."""
-        with self._loading:
-            before = self._snapshot
-            if before is not None and not afresh and self._file.is_current(before):
-                return before
-            collecting = gc.isenabled()
-            gc.disable()  # all that is being built is alive: passes over it find nothing and cost as much as parsing
-            try:
-                snapshot = self._file.read(before)
-            finally:
-                if collecting:
-                    gc.enable()
-            size = snapshot.graph.entity_lines.size + snapshot.graph.relation_lines.size
-            if size > max(_LARGE, 2 * self._frozen):
-                # Not at each load: of the calls in flight too, all that is in cycles stays for ever.
-                self._frozen = size
-                gc.freeze()
-            self._snapshot = snapshot
-            if before is not None:
-                self.foreign_changes += snapshot.graph is not before.graph
-        for notice in snapshot.notices:
-            self._tell(notice)
-        return snapshot
-
-    def _tell(self, notice: str) -> None:
-        """Report what was not reported yet, wherever in the file it is."""
-        what = _PLACES.sub("", notice)
-        if what not in self._reported:
-            self._reported.add(what)
-            self._report(f"{self.path}: {notice}")
+        self._snapshots.close()
 
     def _start_writer(self) -> None:
         """RuntimeError if the system gives this process no further thread; the next change tries again."""
@@ -182,25 +149,20 @@ class Store:
             except BaseException as error:  # noqa: BLE001 (the edge of this thread: nobody may wait for ever)
                 self._fail(_as_store_error(error, self.path, stored=False))
             with contextlib.suppress(BaseException):  # all were answered; what could not be let go is at the next turn
-                self._let_go()
+                self._snapshots.release()
                 self._file.tidy()
-
-    def _let_go(self) -> None:
-        with contextlib.suppress(IndexError):  # another thread may take the last one
-            while True:
-                close_if_possible(self._replaced.pop())
 
     def _turn(self) -> None:
         """One round for all calls that wait: without the lock if nothing is to be written, else one save for all."""
-        current = self._current()
+        current = self._snapshots.current()
         if current.lost is not None:
             self._file.rest_if_cut(current)
-            current = self._current()
+            current = self._snapshots.current()
         graph = current.graph
         waiting = self._live()
         after = apply(waiting, graph)
         if after is graph:
-            answer(self._take(waiting), 0)
+            answer(self._take(waiting))
             return
         if current.signature is None:
             self._file.make_folder()
@@ -209,35 +171,40 @@ class Store:
         taken = self._take(self._live())
         failure: BaseException | None = None
         try:  # these calls are taken: each has to get an answer, and a true one
-            save = self._transact(taken, graph if taken == waiting else None, after) if taken else 0
-        except BaseException as error:  # noqa: BLE001 (as said)
+            if taken:
+                self._transact(taken, graph if taken == waiting else None, after)
+        except BaseException as error:  # noqa: BLE001 (the edge of a save)
             failure = error
         try:
             self._lock.release()  # before the answers: whoever has one finds no lock of ours
-        except BaseException as error:  # noqa: BLE001 (as said)
+        except BaseException as error:  # noqa: BLE001 (the edge of a save)
             failure = failure or error
         if failure is None:
-            answer(taken, save)
+            answer(taken)
         else:
-            refuse(taken, _as_store_error(failure, self.path, stored=self._written is not None))
-        self._written = None
+            refuse(taken, _as_store_error(failure, self.path, stored=self._written))
+        self._written = False
 
-    def _transact(self, calls: Sequence[Call], graph: Graph | None, after: Graph) -> int:
+    def _transact(self, calls: Sequence[Call], graph: Graph | None, after: Graph) -> None:
         """Under the lock: apply the calls to the file as it is by now and save; again where that came too late.
 
-        The number of the save, 0 if there was nothing to write. `after` is what the calls made of `graph`, if that.
+        `after` is what the calls made of `graph`, if that. If it is the same there is nothing to write.
         """
         afresh = False
         while True:
-            current = self._current(afresh=afresh)
+            current = self._snapshots.current(afresh=afresh)
             if current.graph is not graph:
                 graph = current.graph
                 after = apply(calls, graph)
             if after is graph:
-                return 0
-            if self._save(current, after, next((call.reason for call in calls if call.reason), "")):
+                return
+            reason = next((call.reason for call in calls if call.reason), "")
+            if self._snapshots.save(current, after, self._lock.held, reason):
+                self._written = True
+                self.saves += 1
+                self._on_save()
                 self._file.make_durable()
-                return self.saves
+                return
             if time.monotonic() >= max(call.deadline for call in calls):
                 raise StoreError(f"{self.path} kept changing; nothing was changed. Stop the program that writes it.")
             self._file.rest()
@@ -245,19 +212,6 @@ class Store:
             if not self._lock.held():
                 self._lock.release()
                 self._lock.acquire(max(call.deadline for call in calls), self._stopping)
-
-    def _save(self, current: Snapshot, after: Graph, reason: str) -> bool:
-        with self._loading:
-            saved = self._file.save(current, after, self._lock.held, reason)
-            if saved is None:
-                return False
-            self._snapshot, self._written = saved, after
-            if saved.replaced is not None:
-                self._replaced.append(saved.replaced)
-        self.saves += 1
-        if self.on_save is not None:
-            self.on_save(self.saves)
-        return True
 
     def _acquire(self) -> bool:
         """Take the lock for the calls that wait. False if none is left: each was cancelled or has its error."""

@@ -121,7 +121,7 @@ def test_an_unreadable_line_is_kept_at_its_side_of_the_records(line: bytes) -> N
 
 def test_what_was_tolerated_is_told_with_line_numbers_and_without_contents() -> None:
     contents = shapes.read(lines(b"secret", ANN + BO, *[b"secret"] * 6, ANN))
-    assert contents.notices == (
+    assert tuple(map(str, contents.notices)) == (
         "7 lines (1, 3, 4, 5, 6 and 2 more): each is no record that can be read; it is kept as it is",
         "line 2 holds more than one record; each is read",
     )
@@ -130,7 +130,7 @@ def test_what_was_tolerated_is_told_with_line_numbers_and_without_contents() -> 
 
 def test_another_shape_is_told_with_counts_and_without_contents() -> None:
     document = {"entities": [{"name": "secret", "observations": ["x"]}], "version": 1}
-    assert shapes.read(json.dumps(document).encode()).notices == (
+    assert tuple(map(str, shapes.read(json.dumps(document).encode()).notices)) == (
         "it is not in lines; records read from its other shape: 1; items that are no records and are kept: 1",
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_app.jsonl.parser import parse, parse_all, skip_space
+from memory_app.jsonl.parser import NotTaken, parse, parse_all, skip_space
 
 
 @pytest.mark.parametrize(
@@ -36,6 +36,16 @@ def test_a_value_is_read_from_where_it_starts_and_its_end_is_told() -> None:
     text = ' [1.50] , {"a":"\\u00e9"}'
     assert parse(text, skip_space(text, 0)) == ([1.5], 7)
     assert parse(text, skip_space(text, 9)) == ({"a": "é"}, len(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "position"),
+    [('{"a":1,}', 7), ('{"a" 1}', 5), ("", 0), ('{"a":', 5), ('{"a":1,"a":2}', None), ("[" * 5000, None)],
+)
+def test_where_a_text_is_no_json_is_told_as_a_number(text: str, position: int | None) -> None:
+    with pytest.raises(NotTaken) as caught:
+        parse(text)
+    assert caught.value.position == position
 
 
 def test_only_the_white_space_of_json_may_stand_around_a_value() -> None:

@@ -119,7 +119,9 @@ def test_an_observation_line_is_deleted_from_and_never_added_to() -> None:
 
 def test_observations_without_their_entity_are_kept_and_counted_and_found_with_it() -> None:
     contents = shapes.read("\n".join((PART, ANN, ONE)).encode())
-    assert contents.notices == ("observations without their entity: 2 records; they are kept as they are",)
+    assert tuple(map(str, contents.notices)) == (
+        "observations without their entity: 2 records; they are kept as they are",
+    )
     graph = Graph.of(contents)
     assert seen(graph)[0] == [("Ann", "person", ["likes tea"])]
     assert sorted(written(graph)) == sorted([PART, ANN, ONE])

@@ -278,10 +278,13 @@ def test_a_link_that_is_turned_elsewhere_under_the_lock_is_not_covered_by_it_any
 @pytest.mark.parametrize(
     ("number", "words"),
     [
-        (errno.EACCES, "permission denied. Nothing was stored. Allow this user to create files in"),
+        (
+            errno.EACCES,
+            "permission denied. Nothing was stored. Give this user the right to read it and to create files in",
+        ),
         (errno.EROFS, "the file system is read-only. Nothing was stored. Make"),
         (errno.ENOSPC, "the disk is full. Nothing was stored. Free some space for"),
-        (errno.EIO, "Input/output error. Nothing was stored. Check"),
+        (errno.EIO, "Input/output error. Nothing was stored. Check the disk of"),
     ],
     ids=["EACCES", "EROFS", "ENOSPC", "EIO"],
 )

@@ -53,7 +53,7 @@ def test_the_error_of_a_call_goes_with_the_call(
     arguments: Any = {"observations": [{"entityName": entity, "contents": ["x"]}]} if entity else {}
 
     async def run() -> Answer:
-        service = Service(Store(str(memory), print, lock_wait=0.01))
+        service = Service(lambda on_save: Store(str(memory), print, on_save=on_save, lock_wait=0.01))
         await service.graph()
         if in_the_way is not None:
             (tmp_path / in_the_way).unlink(missing_ok=True)

@@ -189,7 +189,7 @@ def test_a_call_that_changes_nothing_in_a_file_that_was_cut_waits_too(
     writer = Writer(memory, OLD)
     store.graph()
     in_a_pause(gated, writer.end)
-    found = store.submit(lambda graph: (graph, len(graph.entities))).result(PATIENCE).value
+    found = store.submit(lambda graph: (graph, len(graph.entities))).result(PATIENCE)
     assert found == 20
 
 

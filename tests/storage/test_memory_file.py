@@ -312,7 +312,7 @@ def test_missing_folders_are_made_for_their_owner_alone(tmp_path: Path) -> None:
         (errno.EXDEV, "mount its folder instead"),
         (errno.EROFS, "read-only"),
         (errno.EACCES, "Give this user the right"),
-        (errno.EIO, "Check that disk"),
+        (errno.EIO, "Check the disk of"),
     ],
 )
 def test_a_failed_rename_leaves_the_old_file_and_says_what_to_do(

@@ -14,7 +14,7 @@ from memory_app.commands.upkeep.likeness import alike
 from memory_app.commands.upkeep.mending import OTHER_VALUES, distinct
 from memory_app.jsonl import document
 from memory_app.jsonl.lines import read_line
-from memory_app.jsonl.parser import parse
+from memory_app.jsonl.parser import NotTaken, parse
 from memory_app.jsonl.records import (
     KIND_KEYS,
     OWNER_KEYS,
@@ -229,7 +229,7 @@ def judged(raw: bytes) -> tuple[str, str]:
     text = text.lstrip("\ufeff \t\r,")
     try:
         value, end = parse(text)
-    except ValueError as error:
+    except NotTaken as error:
         return "unreadable", _reason(error)
     if text[end:].strip(" \t\r,"):
         return "unreadable", f"there is something behind the record, from column {end + 1} on"
@@ -265,12 +265,8 @@ def _form(value: dict[str, Any], kind: str) -> str:
     return "null, a number or the like where we have a text"
 
 
-def _reason(error: ValueError) -> str:
-    position = getattr(error, "pos", None)
-    if position is not None:
-        return f"not JSON from column {position + 1} on"
-    reason, _, place = str(error).partition(" at character ")
-    return f"not JSON from column {int(place) + 1} on" if place.isdecimal() else f"not JSON: {reason}"
+def _reason(error: NotTaken) -> str:
+    return f"not JSON: {error.reason}" if error.position is None else f"not JSON from column {error.position + 1} on"
 
 
 def _count_lines(data: bytes) -> int:

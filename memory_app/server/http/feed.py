@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import sys
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
@@ -19,10 +17,8 @@ from memory_app.errors import GraphError, StoreError
 from memory_app.graph import revisions
 from memory_app.graph.graph import Graph
 from memory_app.graph.revisions import Revision
-from memory_app.location.environment import history_days
 from memory_app.server.http.edits import Edit
-from memory_app.server.service import Service
-from memory_app.storage.store import Store
+from memory_app.server.service import Service, opening
 from memory_app.text import counted
 from memory_app.tools import plans
 
@@ -50,8 +46,7 @@ class Feed:
     def __init__(self, path: str, report: Callable[[str], None], *, read_only: bool) -> None:
         self.path = path
         self._read_only = read_only
-        store = Store(path, report, history_days=history_days(os.environ, sys.platform))
-        self._service = Service(store, read_only=read_only)
+        self._service = Service(opening(path, report), read_only=read_only)
         self._graph: Graph | None = None
         self._number = 0
         self._changes: deque[Change] = deque(maxlen=_KEPT)

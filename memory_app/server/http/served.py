@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 import time
 from collections.abc import Mapping
 from typing import Final
 
 from memory_app.errors import GraphError, StoreError
-from memory_app.location.environment import history_days
 from memory_app.server.encoded import Finishing
 from memory_app.server.handlers import RESOURCE_URI, Context, build_server
 from memory_app.server.http.access import Access
@@ -25,9 +23,8 @@ from memory_app.server.http.metrics import Metrics
 from memory_app.server.http.sessions import Sessions
 from memory_app.server.http.streams import Streams
 from memory_app.server.http.transport import Caller, SessionSubscriptions, Transport, caller
-from memory_app.server.service import Service
+from memory_app.server.service import Service, opening
 from memory_app.server.stderr import Notices
-from memory_app.storage.store import Store
 from memory_app.tools.plans import Answer as ToolAnswer
 from memory_app.tools.table import TOOLS, reads
 
@@ -59,8 +56,7 @@ class Served:
         self._metrics = metrics
         self._told: set[str] = set()
         self._ready: tuple[float, bool] = 0.0, False
-        self._store = Store(path, report, history_days=history_days(os.environ, sys.platform))
-        self._service = Service(self._store, read_only=access.read_only, text_of=self._text_of)
+        self._service = Service(opening(path, report), read_only=access.read_only, text_of=self._text_of)
         self.streams = Streams(self._service.updates, RESOURCE_URI, access.streams)
         subscriptions = SessionSubscriptions(self.streams)
         servers = []
@@ -95,15 +91,15 @@ class Served:
 
     def gauges(self) -> Mapping[str, float]:
         """For the metrics."""
-        graph = self._store.peek()
+        graph = self._service.store.peek()
         found: dict[str, float] = {
             "streams": len(self.streams),
             "sessions_kept": self.streams.kept,
             "subscribers": len(self._service.updates),
             "unsent_bytes": self._transport.unsent,
-            "saves_total": self._store.saves,
-            "foreign_changes_total": self._store.foreign_changes,
-            "waits_for_lock": self._store.waits(),
+            "saves_total": self._service.store.saves,
+            "foreign_changes_total": self._service.store.foreign_changes,
+            "waits_for_lock": self._service.store.waits(),
             "ready": self._ready[1],
         }
         if graph is not None:
@@ -123,7 +119,7 @@ class Served:
         try:
             await asyncio.wait_for(asyncio.shield(self._service.graph()), _LOAD_SECONDS)
             if self._service.offers("create_entities"):
-                self._store.expect_writable()
+                self._service.store.expect_writable()
         except (StoreError, GraphError) as error:
             self._text_of(error)
             return False

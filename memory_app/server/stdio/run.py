@@ -9,18 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import os
-import sys
 
-from memory_app.location.environment import history_days
 from memory_app.server import lifetime, sdk
 from memory_app.server.encoded import MOST_UNREAD, Finishing
 from memory_app.server.handlers import build_server
-from memory_app.server.service import Service
+from memory_app.server.service import Service, opening
 from memory_app.server.stderr import Notices
 from memory_app.server.stdio.pipes import Output
 from memory_app.server.stdio.transport import Transport
-from memory_app.storage.store import Store
 
 
 def run(path: str, report: Notices, *, read_only: bool = False) -> int:
@@ -38,8 +34,7 @@ async def _serve(path: str, report: Notices, read_only: bool) -> bool:
         ending.append(loop.create_task(_expect_a_reader(transport.output)))
 
     transport = Transport(end, patience=lifetime.IN_FLIGHT_SECONDS)
-    store = Store(path, report, history_days=history_days(os.environ, sys.platform))
-    service = Service(store, read_only=read_only, drain=lambda: transport.output.drain(MOST_UNREAD))
+    service = Service(opening(path, report), read_only=read_only, drain=lambda: transport.output.drain(MOST_UNREAD))
     server = build_server(service, report)
     if sdk.is_carried():
         server.middleware.append(Finishing(server, service))

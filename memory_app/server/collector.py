@@ -1,0 +1,40 @@
+"""The interpreter's cyclic collector, as a serving process wants it: it leaves what lives long alone.
+
+What a load builds is alive and holds no cycles: passes over it find nothing and cost as much as parsing does. So there
+are none while a memory is loaded, and a large graph is taken out of those that follow. Switches of the whole process
+are set here and at the start of the transports, and nowhere below the server.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from typing import Final
+
+from memory_app.storage.memory_file import Snapshot
+
+_LARGE: Final = 2000
+"""Lines: passes over fewer cost nothing that could be measured."""
+
+
+class Collector:
+    """The loader of one store."""
+
+    def __init__(self) -> None:
+        self._frozen = 0  # lines of the graph that the collector was told to leave alone
+
+    def load(self, read: Callable[[], Snapshot]) -> Snapshot:
+        """Read a snapshot without passes over what is being built."""
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            snapshot = read()
+        finally:
+            if collecting:
+                gc.enable()
+        size = snapshot.graph.entity_lines.size + snapshot.graph.relation_lines.size
+        if size > max(_LARGE, 2 * self._frozen):
+            # Not at each load: of the calls in flight too, all that is in cycles stays for ever.
+            self._frozen = size
+            gc.freeze()
+        return snapshot
