@@ -28,10 +28,10 @@ import contextlib
 import os
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from memory_app.disk import calls, copies, whole
+from memory_app.disk import attributes, calls, copies, whole
 from memory_app.disk.advice import explain
 from memory_app.disk.calls import Signature
 from memory_app.disk.folders import make_folders
@@ -149,13 +149,16 @@ class MemoryFile:
         self._beside.sweep(target)
         self._replaced.sweep()
         wanted = self._permission(target)
+        extended: Mapping[str, bytes] = {}
+        if wanted is not None:
+            wanted, extended = attributes.read(target, wanted)
         if old.original is not None:
             self._back_up(target, old.original, wanted)
         temporary = whole.temporary(target)
         fd = held = -1
         kept: Kept | None = None
         try:
-            fd = whole.write_temporary(temporary, graph.chunks(), wanted)
+            fd = whole.write_temporary(temporary, graph.chunks(), wanted, extended)
             if self._has_coarse_clock:  # a power cut may undo this: whoever starts then reads the file anyway
                 calls.set_back(fd, int(inplace.COARSEST))
             written = calls.signature(fd)
