@@ -113,7 +113,12 @@ def test_a_memory_without_any_costs_one_call_for_its_own_and_one_for_the_new_fil
 ) -> None:
     calls = []
     real = os.listxattr
-    monkeypatch.setattr(os, "listxattr", lambda *given, **options: (calls.append(given), real(*given, **options))[1])
+
+    def listed(path: Any, **options: Any) -> list[str]:
+        calls.append(path)
+        return real(path, **options)
+
+    monkeypatch.setattr(os, "listxattr", listed)
     for name in ("getxattr", "setxattr", "removexattr"):
         monkeypatch.delattr(os, name)
     path = tmp_path / "plain.jsonl"
