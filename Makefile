@@ -13,7 +13,7 @@ VENV := .venv/bin/python
 PYTEST_ENV := MEMORY_SERVER_PYZ=$(CURDIR)/$(HOST)
 PYTEST := $(PYTEST_ENV) $(VENV) -m pytest
 
-.PHONY: help run test check coverage pyz pyz-host pyz-platforms mcpb stress bench platforms pins startup platform-table clean
+.PHONY: help run test check coverage pyz pyz-host pyz-platforms mcpb stress bench platforms pins startup platform-table tools-page clean
 
 help:
 	@echo 'make run             serve on stdio: dist/memory-server.pyz, made for this platform unless it is there'
@@ -27,7 +27,7 @@ help:
 	@echo 'make stress          the long tests: crashes, races, full disks; PARTS="kills files" for some of them'
 	@echo 'make bench           every cost beside the npm server'
 	@echo 'make platforms       the archive on every interpreter, platform and client that can be had here'
-	@echo 'make pins            resolve the requirements anew (needs uv); make startup, make platform-table: see build/'
+	@echo 'make pins            resolve the requirements anew (needs uv); make startup, platform-table, tools-page: see build/'
 	@echo 'make clean           remove what was made, but for the downloads in .cache and memories in dist'
 
 run:
@@ -80,6 +80,9 @@ startup: .venv-ready pyz-host
 
 platform-table: .venv-ready
 	@$(VENV) -m build.platform_table
+
+tools-page: .venv-ready
+	@$(VENV) -m build.tools_page
 
 # `make run` keeps its memory in dist, beside the archive: that is not ours to remove.
 clean:
