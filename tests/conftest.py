@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import hypothesis
@@ -15,6 +16,11 @@ from tests.gating import GatedOs
 hypothesis.settings.register_profile("new", deadline=None, database=None)
 hypothesis.settings.register_profile("same", derandomize=True, deadline=None, database=None)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
+
+# A shell starts background jobs with these ignored, and the programs under test would leave them so.
+for _number, _plain in ((signal.SIGINT, signal.default_int_handler), (getattr(signal, "SIGHUP", None), signal.SIG_DFL)):
+    if _number is not None and signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, _plain)
 
 ROOT = Path(__file__).resolve().parent.parent
 

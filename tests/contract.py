@@ -103,7 +103,11 @@ HELD_BY: Final[Mapping[str, tuple[str, ...]]] = {
         "a_folder_that_goes_away_is_an_error_and_not_a_new_memory",
         "a_file_mounted_by_itself_is_told_to_mount_its_folder",
     ),
-    "S6": (),
+    "S6": (
+        "what_a_save_takes_away_from_is_kept_as_it_was",
+        "the_first_save_of_a_day_keeps_one_and_later_additions_do_not",
+        "a_folder_that_is_something_else_fails_no_save",
+    ),
     "S7": ("old_temporary_files_of_our_pattern_are_removed_once",),
     "S8": ("a_fault_in_a_command_leaves_whole_files_and_loses_nothing",),
     "K1": ("the_record_names_this_process_and_leaves_out_what_is_unknown",),
@@ -125,7 +129,7 @@ HELD_BY: Final[Mapping[str, tuple[str, ...]]] = {
         "an_old_memory_is_renamed_in_each_default_place",
     ),
     "W2": ("a_path_is_expanded_once_on_unix", "a_path_is_expanded_once_on_windows"),
-    "W3": (),
+    "W3": ("a_memory_at_the_path_as_written_stays_and_stderr_and_doctor_say_so",),
     "W4": ("elsewhere_one_line_names_the_file",),
     "P1": ("the_first_message_decides_the_era_for_good",),
     "P2": ("the_handshake_announces_what_is_served", "discover_announces_what_is_served"),
@@ -136,5 +140,5 @@ HELD_BY: Final[Mapping[str, tuple[str, ...]]] = {
         "a_second_signal_after_a_second_ends_a_stuck_server_at_once",
         "a_signal_that_the_starter_ignores_stays_ignored",
     ),
-    "P6": (),
+    "P6": ("a_memory_that_cannot_be_used_is_told_to_the_operator_and_not_to_clients",),
 }

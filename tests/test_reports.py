@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import jsonschema  # type: ignore[import-untyped,unused-ignore]  # ships no types
 import pytest
 
+from tests import placing
 from tests.driver import Driver, Message, serve
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="modes and links of POSIX")
@@ -273,7 +274,7 @@ def put(shared: tuple[Driver, Path], tmp_path: Path, data: bytes, mode: int = 0o
     """The memory of the shared server, as another program would have put it there; nothing else in its folder."""
     for left in shared[1].iterdir():
         left.unlink()
-    (tmp_path / "prepared").write_bytes(data)
+    placing.put(tmp_path / "prepared", data)
     (tmp_path / "prepared").chmod(mode)
     os.replace(tmp_path / "prepared", shared[1] / "memory.jsonl")
     return shared[1] / "memory.jsonl"
@@ -369,7 +370,7 @@ def test_a_read_only_file_is_read_and_not_replaced(shared: tuple[Driver, Path], 
 def test_a_chain_of_symbolic_links_stays(archive: Path, tmp_path: Path) -> None:
     real = tmp_path / "disk" / "memory.jsonl"
     real.parent.mkdir()
-    real.write_bytes(lines(A))
+    placing.put(real, lines(A))
     (tmp_path / "middle").symlink_to(real)
     (tmp_path / "memory.jsonl").symlink_to("middle")
     with serve(archive, tmp_path) as driver:
@@ -542,12 +543,17 @@ def talking(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         ("\\d+", ["pattern"]),
         ("$1", ["pattern"]),
         (".*", []),
-        ("^Ann$", []),
     ],
 )
 def test_a_search_finds(talking: Driver, query: str, found: list[str]) -> None:
     result = talking.call("search_nodes", {"query": query})["structuredContent"]
     assert [one["name"] for one in result["entities"]] == found
+
+
+def test_marks_of_a_pattern_are_no_pattern_and_the_name_in_it_is_found_loosely(talking: Driver) -> None:
+    result = talking.call("search_nodes", {"query": "^Ann$"})["structuredContent"]
+    assert [one["name"] for one in result["entities"]] == ["Ann"]
+    assert "loose" in result
 
 
 def test_opening_a_node_shows_where_it_leads(talking: Driver) -> None:

@@ -2,8 +2,8 @@
 
 Each command is a module with `EXAMPLES`, `register(parser)` and `run(asked) -> int`; only the one that was asked for is
 imported. Rules for all of them: results go to stdout, everything else to stderr; exit status 0, 1 for "found something"
-(`check`, `doctor`), 2 with one line on stderr for wrong use and for what could not be done. A memory file is changed
-through the Store alone, the rest of the file system through `disk`. None of them knows the MCP SDK.
+(`check`, `doctor`) or "not found", 2 with one line on stderr for wrong use and for what could not be done. A memory
+file is changed through the Store alone, the rest of the file system through `disk`. None of them knows the MCP SDK.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Command(NamedTuple):
     summary: str
 
 
-_LOOK, _KEEP, _MOVE, _SET_UP = "Look", "Look after", "Move and combine", "Set up"
+_LOOK, _CORRECT, _KEEP, _MOVE, _SET_UP = "Look", "Correct", "Look after", "Move and combine", "Set up"
 
 COMMANDS: Final[Mapping[str, Command]] = {
     "search": Command("search", _LOOK, "find entities by words in their name, type or observations"),
@@ -28,11 +28,19 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "stats": Command("stats", _LOOK, "count what is in the memory"),
     "brief": Command("brief", _LOOK, "print a short account of the memory, for a model that begins"),
     "view": Command("view", _LOOK, "see the memory in the browser as it changes, and correct it"),
+    "history": Command("history", _LOOK, "list earlier states and what changed between them"),
+    "diff": Command("diff", _LOOK, "say what differs between two states of the memory"),
+    "add": Command("add", _CORRECT, "add facts to an entity, or make one"),
+    "edit": Command("edit", _CORRECT, "edit an entity's facts in your editor"),
+    "rename": Command("rename", _CORRECT, "give an entity another name; its relations follow"),
+    "merge-entities": Command("merge_entities", _CORRECT, "make one entity of two"),
+    "forget": Command("forget", _CORRECT, "remove entities, from history and backups too if asked"),
+    "undo": Command("undo", _CORRECT, "bring back what a change took away"),
     "check": Command("check", _KEEP, "look for everything odd in the memory file; changes nothing"),
     "repair": Command("repair", _KEEP, "mend what check found, after a backup"),
     "backup": Command("backup", _KEEP, "make a dated copy of the memory file"),
     "restore": Command("restore", _KEEP, "bring a backup back, after a backup of the present file"),
-    "export": Command("export", _MOVE, "write the memory as JSON, JSON Lines, Markdown, CSV, GraphML or DOT"),
+    "export": Command("export", _MOVE, "write it as JSON, JSON Lines, Markdown, CSV, GraphML or DOT"),
     "import": Command("importing", _MOVE, "add what another memory file holds"),
     "merge": Command("merge", _MOVE, "unite two copies of one memory and say what differs"),
     "call": Command("call", _MOVE, "call one of the nine tools from a script"),
@@ -49,5 +57,5 @@ def overview(program: str) -> str:
     lines: list[str] = []
     for group in dict.fromkeys(command.group for command in COMMANDS.values()):
         lines += ["", f"{group}:"]
-        lines += [f"  {name:<9}{one.summary}" for name, one in COMMANDS.items() if one.group == group]
+        lines += [f"  {name:<15}{one.summary}" for name, one in COMMANDS.items() if one.group == group]
     return "\n".join([*lines, "", f"{program} COMMAND --help tells more, with examples."])

@@ -97,7 +97,12 @@ def _program() -> list[str]:
         f"Python {platform.python_version()}, {safe(sys.executable)}",
         f"{platform.platform()}, {platform.machine()}",
     ]
-    choosing = (environment.FILE, environment.PROFILE, environment.HOME)  # not the token: this is pasted into reports
+    choosing = (
+        environment.FILE,
+        environment.PROFILE,
+        environment.HOME,
+        environment.HISTORY,
+    )  # not the token: this is pasted into reports
     variables = [name for name in choosing if os.environ.get(name)]
     return [*lines, *(f"{name} = {safe(os.environ[name])}" for name in variables)]
 

@@ -79,7 +79,7 @@ def run(asked: argparse.Namespace) -> int:
             with working("Comparing"):
                 work.look(store.graph())
         else:
-            changed(store, work.apply)
+            changed(store, work.apply, "import")
     if asked.json:
         write_json(_as_json(path, work, left, dry=asked.dry_run))
     else:

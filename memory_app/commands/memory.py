@@ -16,6 +16,7 @@ from memory_app.errors import StoreError, UsageError
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.location.choice import Location, surroundings
+from memory_app.location.environment import history_days
 from memory_app.location.migration import find
 from memory_app.storage.store import Store
 from memory_app.text import shown
@@ -53,7 +54,8 @@ def existing(asked: argparse.Namespace, *, writes: bool = False) -> Location:
 @contextlib.contextmanager
 def opened(path: str, *, quiet: bool = False) -> Iterator[Store]:
     """The store of a memory; what it tolerates in the file is said once, on stderr, unless `quiet`."""
-    store = Store(path, lambda notice: None if quiet else say(f"memory-server: {notice}"))
+    days = history_days(os.environ, sys.platform)
+    store = Store(path, lambda notice: None if quiet else say(f"memory-server: {notice}"), history_days=days)
     try:
         yield store
     finally:
@@ -66,9 +68,12 @@ def graph_of(asked: argparse.Namespace) -> Graph:
         return store.graph()
 
 
-def changed(store: Store, change: Callable[[Graph], tuple[Graph, T]]) -> T:
-    """Have the store apply a change and wait until it is saved. The change may be applied more than once."""
-    future = store.submit(change)
+def changed(store: Store, change: Callable[[Graph], tuple[Graph, T]], reason: str = "") -> T:
+    """Have the store apply a change and wait until it is saved. The change may be applied more than once.
+
+    `reason`, the name of the command, has the present state kept in the history.
+    """
+    future = store.submit(change, reason)
     told = False
     try:
         with working("Working") as stop:

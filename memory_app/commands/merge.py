@@ -74,4 +74,4 @@ def _into(path: str, other: Graph) -> str | None:
         return after, None if after is graph else states.keep_present(path)
 
     with opened(path, quiet=True) as store:
-        return changed(store, change)
+        return changed(store, change, "merge")

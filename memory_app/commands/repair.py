@@ -82,7 +82,7 @@ def run(asked: argparse.Namespace) -> int:
             with working("Looking"):
                 repair.mended = repair.look(store.graph())
         else:
-            changed(store, repair.apply)
+            changed(store, repair.apply, "repair")
     if asked.json:
         write_json(_as_json(path, repair, dry=asked.dry_run))
     else:

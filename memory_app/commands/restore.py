@@ -81,7 +81,7 @@ def _restored(path: str, data: bytes, wanted: Graph) -> str | None:
         return wanted, None if present is None else states.back_up(path, present)[0]
 
     with opened(path) as store:
-        return changed(store, change)
+        return changed(store, change, "restore")
 
 
 def _replace(path: str, wanted: Graph) -> str:

@@ -17,6 +17,7 @@ from memory_app.text import counted, fold
 EXAMPLES: Final = (
     ("search green tea", "find who likes green tea"),
     ("search lisbon --limit 5", "show the first five only"),
+    ('search "*" --type company', "list all companies"),
     ("search cafe --json", "print what was found for a program"),
 )
 
@@ -29,6 +30,7 @@ def register(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--limit", type=_number, default=20, metavar="N", help="entities to show (default 20, 0 for all)"
     )
+    parser.add_argument("--type", metavar="TYPE", help="only entities of this type")
     parser.add_argument("--json", action="store_true", help="print the data of search_nodes as one JSON object")
 
 
@@ -38,6 +40,8 @@ def run(asked: argparse.Namespace) -> int:
     found, loose = queries.search(graph, query)
     if not loose:
         found = queries.by_relevance(found, query)
+    if asked.type is not None:
+        found = [line for line in found if fold(line.entity_type) == fold(asked.type)]
     shown = found[: asked.limit] if asked.limit else found
     if asked.json:
         relations = queries.touching(graph, shown)
@@ -47,10 +51,10 @@ def run(asked: argparse.Namespace) -> int:
         ends = [{"from": one.source, "to": one.target, "relationType": one.relation_type} for one in relations]
         answer = {"entities": entities, "relations": ends, "total": len(found)}
         write_json({**answer, "loose": True} if loose else answer)
-        return 0
+        return 0 if found else 1
     if not found:
         say("Nothing matches. Try fewer or shorter words.")
-        return 0
+        return 1
     out = output()
     if loose:
         out.line("No entity holds all of these words. These come near, the best first.")

@@ -30,8 +30,8 @@ EXAMPLES: Final = (
     ("serve --http 8765", "serve programs of this machine at http://127.0.0.1:8765/mcp"),
     ("token add ann --token-file tokens", "make a token for Ann, keep its digest in a private file, print it once"),
     ("serve --http 0.0.0.0:8765 --token-file tokens", "serve other machines, which have to show one of these tokens"),
-    ("serve --http 8765 --memory work=/srv/work.jsonl --memory home=/srv/home.jsonl", "serve two memories"),
-    ("serve --http unix:/run/user/1000/memory.sock", "serve this user alone, through a Unix socket"),
+    ("serve --http 8765 --memory work=work.jsonl --memory home=home.jsonl", "serve two memories"),
+    ("serve --http unix:memory.sock", "serve this user alone, through a Unix socket"),
     ("serve --read-only", "serve one client that may only read"),
 )
 

@@ -1,5 +1,6 @@
 """Show an entity: its type, everything that is observed of it, and every entity that it is connected to. Small and
-capital letters and accents do not matter where only one name fits."""
+capital letters and accents do not matter where only one name fits. If one of several names is missing the others are
+shown."""
 
 from __future__ import annotations
 
@@ -8,8 +9,7 @@ from typing import Final
 
 from memory_app.commands.memory import graph_of
 from memory_app.commands.screen import portrait
-from memory_app.commands.screen.terminal import output, write_json
-from memory_app.errors import UsageError
+from memory_app.commands.screen.terminal import output, say, write_json
 from memory_app.graph.graph import Graph
 from memory_app.jsonl.records import EntityLine
 from memory_app.text import fold, shown
@@ -28,20 +28,27 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 def run(asked: argparse.Namespace) -> int:
     graph = graph_of(asked)
-    lines = [_named(graph, name) for name in asked.names]
+    lines, status = [], 0
+    for name in asked.names:
+        line = _named(graph, name)
+        if isinstance(line, str):
+            say(f"memory-server: {line}")
+            status = 1
+        else:
+            lines.append(line)
     if asked.json:
         write_json([portrait.as_json(graph, line) for line in lines])
-        return 0
+        return status
     out = output()
     for number, line in enumerate(lines):
         if number:
             out.line()
         portrait.show(out, graph, line)
-    return 0
+    return status
 
 
-def _named(graph: Graph, name: str) -> EntityLine:
-    """The entity of this name, or the only one whose name differs in case and accents alone."""
+def _named(graph: Graph, name: str) -> EntityLine | str:
+    """The entity of this name, or the only one whose name differs in case and accents alone; else what to say."""
     line = graph.entities.get(name)
     if line is not None:
         return line
@@ -51,7 +58,7 @@ def _named(graph: Graph, name: str) -> EntityLine:
         return graph.entities[same[0]]
     near = same or [other for other in graph.entities if wanted in fold(other)] or _similar(wanted, graph)
     hint = f" Did you mean {' or '.join(shown(other) for other in near[:3])}?" if near else " Try: search"
-    raise UsageError(f"no entity is named {shown(name)}.{hint}")
+    return f"no entity is named {shown(name)}.{hint}"
 
 
 def _similar(wanted: str, graph: Graph) -> list[str]:

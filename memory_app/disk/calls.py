@@ -291,6 +291,19 @@ def set_owner_and_mode(fd: int, wanted: os.stat_result) -> None:
         os.fchmod(fd, stat.S_IMODE(wanted.st_mode))
 
 
+def set_folder_owner_and_mode(path: str, like: os.stat_result, mode: int) -> None:
+    """Give a new folder the owner (where we may) of a file, and a mode. A link in its place is refused."""
+    if WINDOWS:
+        return
+    fd = os.open(path, os.O_RDONLY | _flag("O_DIRECTORY") | _flag("O_NOFOLLOW") | _flag("O_CLOEXEC"))
+    try:
+        wanted = list(like)
+        wanted[stat.ST_MODE] = mode
+        set_owner_and_mode(fd, os.stat_result(wanted))
+    finally:
+        os.close(fd)
+
+
 def _write(fd: int, chunks: list[bytes]) -> None:
     rest = memoryview(chunks[0] if len(chunks) == 1 else b"".join(chunks))
     while rest:

@@ -8,10 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from memory_app.errors import UsageError
+from memory_app.text import shown
+
 FILE: Final = "MEMORY_FILE_PATH"
 PROFILE: Final = "MEMORY_PROFILE"
 HOME: Final = "MEMORY_SERVER_HOME"
 """The folder that counts as the server's own; the container image sets it."""
+
+HISTORY: Final = "MEMORY_HISTORY"
+"""How many days earlier states of the memory are kept, or `off`."""
 
 HTTP_TOKEN: Final = "MEMORY_HTTP_TOKEN"
 """The bearer token that `serve --http` asks its clients for."""
@@ -19,7 +25,7 @@ HTTP_TOKEN: Final = "MEMORY_HTTP_TOKEN"
 ARCHIVE: Final = "MEMORY_SERVER_ARCHIVE"
 """The real path of the archive; the archive's own start sets it for the code that it unpacks."""
 
-SET_BY_PEOPLE: Final = (FILE, PROFILE, HOME, HTTP_TOKEN)
+SET_BY_PEOPLE: Final = (FILE, PROFILE, HOME, HISTORY, HTTP_TOKEN)
 
 _OFTEN_MEANT: Final = frozenset(
     f"MEMORY{end}"
@@ -29,6 +35,9 @@ _OFTEN_MEANT: Final = frozenset(
     )
 )
 """Names, without their underscores, that people set for MEMORY_FILE_PATH and that are not similar enough to find."""
+
+_HISTORY_DAYS: Final = 30
+"""What is kept if nobody says otherwise: long enough to notice a loss, short enough to forget."""
 
 _SIMILAR: Final = 0.86
 """Of 1, as difflib counts: MEM_FILE_PATH (0.88) is found, and no other MEMORY_SERVER_… is taken for _HOME."""
@@ -44,6 +53,18 @@ def value_of(name: str, environ: Mapping[str, str], platform: str) -> str | None
     if value is None and platform == "win32":
         value = next((held for key, held in environ.items() if key.upper() == name.upper()), None)
     return value if value is not None and value.strip() else None
+
+
+def history_days(environ: Mapping[str, str], platform: str) -> int:
+    """The days that earlier states are kept, 0 for none. UsageError if the variable says neither days nor `off`."""
+    written = (value_of(HISTORY, environ, platform) or "").strip().lower()
+    if written in ("", "on"):
+        return _HISTORY_DAYS
+    if written == "off":
+        return 0
+    if not (written.isascii() and written.isdecimal() and len(written) <= 5):
+        raise UsageError(f"{HISTORY} is {shown(written)}: it takes a number of days, or off. Example: {HISTORY}=90")
+    return int(written)
 
 
 def misspelt(environ: Mapping[str, str], platform: str) -> tuple[tuple[str, str], ...]:

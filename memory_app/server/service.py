@@ -12,6 +12,8 @@ Knows nothing of the protocol: a transport turns `Answer` into its own form.
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -21,6 +23,7 @@ from typing import Any, Final, TypeVar
 from memory_app.disk import mounts
 from memory_app.errors import GraphError, StoreError
 from memory_app.graph.graph import Graph
+from memory_app.location.environment import history_days
 from memory_app.server import lifetime
 from memory_app.server.collector import Collector
 from memory_app.server.freshness import Freshness
@@ -59,7 +62,8 @@ _NO_THREAD: Final = (
 
 def opening(path: str, report: Callable[[str], None]) -> Callable[[Callable[[], None]], Store]:
     """The opener of a memory's store for `Service`, with what a serving process has to do around a load."""
-    return lambda on_save: Store(path, report, on_save=on_save, loader=Collector().load)
+    days = history_days(os.environ, sys.platform)
+    return lambda on_save: Store(path, report, on_save=on_save, loader=Collector().load, history_days=days)
 
 
 class Service:

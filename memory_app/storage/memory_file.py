@@ -8,6 +8,7 @@ A save happens under the lock and is these steps; what a crash right after each 
    a. the save is given up until that file is at rest                           the old file
    b. lines that it has lost since they were loaded go to a backup, synced      the old file, a backup
    c. its inode gets a second name (`replaced`)                                 the old file with two names
+   then, if it is to be kept, a second name in the history (`history`)          the same
 4. last check: the lock is still ours, the target still the file we loaded      the same
 5. `os.replace`                                                                 the new file, perhaps not yet its name
 6. the folder is synced                                                         the new file
@@ -40,7 +41,8 @@ from memory_app.graph.graph import Graph
 from memory_app.graph.reload import reload
 from memory_app.jsonl.document import NotAMemory, read
 from memory_app.jsonl.notices import Notice
-from memory_app.storage import inplace
+from memory_app.storage import history, inplace
+from memory_app.storage.history import History
 from memory_app.storage.inplace import Origin, Reading, Rest
 from memory_app.storage.replaced import Kept, Replaced
 from memory_app.storage.temporaries import SideFiles
@@ -85,13 +87,18 @@ class MemoryFile:
     """
 
     def __init__(
-        self, path: str, now: Callable[[], float] = time.time, report: Callable[[Notice], None] = lambda _: None
+        self,
+        path: str,
+        now: Callable[[], float] = time.time,
+        report: Callable[[Notice], None] = lambda _: None,
+        history_days: int = history.DAYS,
     ) -> None:
         self.path = path
         self._report = report
         self._now = now
         self._beside = SideFiles(path, now)
         self._replaced = Replaced(now)
+        self._history = History(history_days, now, report)
         self._rest = Rest()
         self._device: int | None = None  # that of the folder in which a memory was found
         self._has_coarse_clock = False
@@ -138,17 +145,19 @@ class MemoryFile:
         self._device = self._device_of_folder()
         return self._with_reading(snapshot, signature, links, data, before)
 
-    def save(self, old: Snapshot, graph: Graph, lock_held: Callable[[], bool]) -> Snapshot | None:
+    def save(self, old: Snapshot, graph: Graph, lock_held: Callable[[], bool], reason: str = "") -> Snapshot | None:
         """Replace the file of `old` by one that holds `graph`, the caller having the lock. None if the lock was lost,
         the file is not the one that was loaded, or it has to come to `rest` first: then nothing has changed, and the
         file has to be read again. StoreError with nothing changed otherwise.
 
-        The new file's name is not durable before `make_durable`.
+        The new file's name is not durable before `make_durable`. `reason` names the command that asks for a generation.
         """
         target = os.path.realpath(self.path)
         self._beside.sweep(target)
         self._replaced.sweep()
         wanted = self._permission(target)
+        if wanted is not None and self._history.remove_own(target, wanted):
+            return None  # which changed the stamps of the file
         extended: Mapping[str, bytes] = {}
         if wanted is not None:
             wanted, extended = attributes.read(target, wanted)
@@ -157,6 +166,7 @@ class MemoryFile:
         temporary = whole.temporary(target)
         fd = held = -1
         kept: Kept | None = None
+        generation: history.Kept | None = None
         try:
             fd = whole.write_temporary(temporary, graph.chunks(), wanted, extended)
             if self._has_coarse_clock:  # a power cut may undo this: whoever starts then reads the file anyway
@@ -169,6 +179,9 @@ class MemoryFile:
             if may_replace and not calls.WINDOWS and old.signature and old.signature.size >= _SLOW_TO_FREE:
                 held = _opened(target)
             expected = old.signature if kept is None else kept.signature
+            if may_replace and expected and wanted and self._history.wants(target, old.graph, graph, reason):
+                generation = self._history.keep(target, expected, wanted, reason)
+                expected = expected if generation is None else generation.signature
             # The look at the file is the last of them: only the rename comes between it and the next writer.
             if (
                 not may_replace
@@ -176,13 +189,14 @@ class MemoryFile:
                 or not lock_held()
                 or self.signature() != expected
             ):
-                self._give_up(fd, temporary, held, target, kept)
+                self._give_up(fd, temporary, held, target, kept, generation)
                 return None
             self._saved_in = os.path.dirname(target)
             self._replace(temporary, target, written)
         except BaseException as error:
             with contextlib.suppress(BaseException):  # this error is the one to be told
-                self._give_up(fd, temporary, held, target, kept)
+                is_unknown = isinstance(error, StoreError) and error.stored is None
+                self._give_up(fd, temporary, held, target, kept, None if is_unknown else generation)
             if isinstance(error, OSError):
                 raise self._failure("could not be saved; nothing was changed", error) from error
             raise
@@ -227,6 +241,10 @@ class MemoryFile:
                 make_folders(os.path.dirname(path))
             except OSError as error:
                 raise self._failure("could not be saved; nothing was changed: no folder was made", error) from error
+
+    def tidy(self) -> None:
+        """Remove what is too much of the history; for when nobody waits."""
+        self._history.tidy(os.path.realpath(self.path))
 
     def close(self) -> None:
         """Look at replaced files for the last time."""
@@ -277,12 +295,16 @@ class MemoryFile:
         kept = self._replaced.keep(target, old.signature)
         return kept is not None, kept
 
-    def _give_up(self, fd: int, temporary: str, held: int, target: str, kept: Kept | None) -> None:
+    def _give_up(
+        self, fd: int, temporary: str, held: int, target: str, kept: Kept | None, generation: history.Kept | None
+    ) -> None:
         if held >= 0:
             calls.close_if_possible(held)
         try:
             self._beside.discard(fd, temporary)
         finally:
+            if generation is not None:
+                self._history.undo(generation)
             if kept is not None:
                 self._replaced.undo(target, kept)
 

@@ -16,11 +16,12 @@ from memory_app.graph.graph import Graph
 class Call:
     """A change that waits, and what became of it."""
 
-    __slots__ = ("change", "deadline", "future", "outcome")
+    __slots__ = ("change", "deadline", "future", "outcome", "reason")
 
-    def __init__(self, change: Callable[[Graph], tuple[Graph, Any]], deadline: float) -> None:
+    def __init__(self, change: Callable[[Graph], tuple[Graph, Any]], deadline: float, reason: str = "") -> None:
         self.change = change
         self.deadline = deadline
+        self.reason = reason  # the command whose save is to leave a generation in the history
         self.future: Future[Any] = Future()
         self.outcome: Any = None  # a value, or the exception
 

@@ -18,6 +18,7 @@ from memory_app.disk.calls import close_if_possible
 from memory_app.errors import StoreError
 from memory_app.graph.graph import Graph
 from memory_app.jsonl.notices import Notice
+from memory_app.storage.history import DAYS
 from memory_app.storage.memory_file import MemoryFile, Snapshot
 
 Loader: TypeAlias = Callable[[Callable[[], Snapshot]], Snapshot]
@@ -35,8 +36,10 @@ class Snapshots:
     Threads: every method may be called from any; `peek` never waits, the others may for a load or a save.
     """
 
-    def __init__(self, path: str, report: Callable[[str], None], loader: Loader = load_plainly) -> None:
-        self.file = MemoryFile(path, report=self._tell)
+    def __init__(
+        self, path: str, report: Callable[[str], None], loader: Loader = load_plainly, history_days: int = DAYS
+    ) -> None:
+        self.file = MemoryFile(path, report=self._tell, history_days=history_days)
         self.foreign_changes = 0  # changes of the graph by other processes, as far as they were noticed
         self._path = path
         self._report = report
@@ -68,10 +71,10 @@ class Snapshots:
             self._tell(notice)
         return snapshot
 
-    def save(self, current: Snapshot, graph: Graph, lock_held: Callable[[], bool]) -> bool:
+    def save(self, current: Snapshot, graph: Graph, lock_held: Callable[[], bool], reason: str = "") -> bool:
         """As `MemoryFile.save`; False if nothing was saved, since the file has to be read again."""
         with self._changing:
-            saved = self.file.save(current, graph, lock_held)
+            saved = self.file.save(current, graph, lock_held, reason)
             if saved is None:
                 return False
             self._snapshot = saved

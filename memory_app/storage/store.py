@@ -21,6 +21,7 @@ from typing import Final, TypeVar
 from memory_app.errors import MemoryServerError, StoreError
 from memory_app.graph.graph import Graph
 from memory_app.lock.lock import WAIT, Lock, LockAbandoned
+from memory_app.storage.history import DAYS
 from memory_app.storage.pending import Call, answer, apply, refuse
 from memory_app.storage.snapshots import Loader, Snapshots, load_plainly
 
@@ -51,12 +52,13 @@ class Store:
         on_save: Callable[[], None] = _nothing,
         loader: Loader = load_plainly,
         lock_wait: float = WAIT,
+        history_days: int = DAYS,
     ) -> None:
         self.path = path
         self.saves = 0
         self._on_save = on_save
         self._lock_wait = lock_wait
-        self._snapshots = Snapshots(path, report, loader)
+        self._snapshots = Snapshots(path, report, loader, history_days)
         self._file = self._snapshots.file
         self._lock = Lock(path)
         self._written = False  # whether the running transaction has stored something by now
@@ -88,9 +90,12 @@ class Store:
         signature = self._file.signature()
         return 0 if signature is None else signature.size
 
-    def submit(self, change: Callable[[Graph], tuple[Graph, T]]) -> Future[T]:
-        """Have the writer apply a change. Its GraphError, or a StoreError, comes out of the future."""
-        call = Call(change, time.monotonic() + self._lock_wait)
+    def submit(self, change: Callable[[Graph], tuple[Graph, T]], reason: str = "") -> Future[T]:
+        """Have the writer apply a change. Its GraphError, or a StoreError, comes out of the future.
+
+        `reason` is the name of a command that wants the present state kept in the history, whatever it changes.
+        """
+        call = Call(change, time.monotonic() + self._lock_wait, reason)
         with self._arrived:
             if self._stop_at is not None:
                 call.future.set_exception(StoreError(_STOPPING))
@@ -145,6 +150,7 @@ class Store:
                 self._fail(_as_store_error(error, self.path, stored=False))
             with contextlib.suppress(BaseException):  # all were answered; what could not be let go is at the next turn
                 self._snapshots.release()
+                self._file.tidy()
 
     def _turn(self) -> None:
         """One round for all calls that wait: without the lock if nothing is to be written, else one save for all."""
@@ -192,7 +198,8 @@ class Store:
                 after = apply(calls, graph)
             if after is graph:
                 return
-            if self._snapshots.save(current, after, self._lock.held):
+            reason = next((call.reason for call in calls if call.reason), "")
+            if self._snapshots.save(current, after, self._lock.held, reason):
                 self._written = True
                 self.saves += 1
                 self._on_save()

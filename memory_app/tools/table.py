@@ -115,7 +115,7 @@ _ROWS: Final = (
     _tool(
         "delete_entities",
         "Delete Entities",
-        "Delete entities with all their facts and relations. There is no undo.",
+        "Delete entities with all their facts and relations. Copies stay up to 30 days; a person can undo this.",
         '{"entityNames":["Ann"]}',
         (schemas.ENTITY_NAMES_IN, schemas.DELETED),
         plans.delete_entities,
@@ -124,7 +124,7 @@ _ROWS: Final = (
     _tool(
         "delete_observations",
         "Delete Observations",
-        "Delete single facts, for example when one has become wrong; then add the new one.",
+        "Delete single facts, for example when one has become wrong; then add the new one. A person can undo this.",
         '{"deletions":[{"entityName":"Ann","observations":["Likes green tea"]}]}',
         (schemas.DELETIONS_IN, schemas.DELETED),
         plans.delete_observations,
@@ -134,7 +134,7 @@ _ROWS: Final = (
     _tool(
         "delete_relations",
         "Delete Relations",
-        "Delete relations; the entities stay. All three parts must be as stored.",
+        "Delete relations; the entities stay. All three parts must be as stored. A person can undo this.",
         '{"relations":[{"from":"Ann","to":"Acme","relationType":"works at"}]}',
         (schemas.RELATIONS_IN, schemas.DELETED),
         plans.delete_relations,

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from tests.placing import put
+
 ROOT: Final = Path(__file__).resolve().parents[2]
 PATIENCE: Final = 60.0  # seconds; a busy machine starts a process in two
 
@@ -70,5 +72,5 @@ def relation(source: str, target: str, kind: str, **more: object) -> str:
 
 
 def write(path: Path, *lines: str) -> Path:
-    path.write_bytes("".join(line + "\n" for line in lines).encode())
+    put(path, "".join(line + "\n" for line in lines))
     return path

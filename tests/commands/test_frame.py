@@ -52,7 +52,7 @@ def test_the_version_is_printed(home: Path) -> None:
         (["search"], "WORD"),
         (["export", "--format", "pdf"], "pdf"),
         (["backup", "--keep", "0"], "--keep"),
-        (["show", "Nobody"], "Nobody"),
+        (["show"], "NAME"),
         (["call", "no_such_tool"], "create_entities"),
         (["call", "open_nodes", "{"], "not JSON"),
         (["config", "no-such-client"], "claude-desktop"),

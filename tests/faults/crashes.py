@@ -6,7 +6,8 @@ that the disk may hold then (see `power`):
 1. the memory holds every change that was acknowledged by then, and is byte for byte the file of a moment since then;
 2. it is readable, line by line;
 3. where a file of another shape was replaced, its bytes stand in a backup;
-4. a program that starts on that state stores a change at once, and keeps all that was there.
+4. each generation in its history is, byte for byte, the file of an earlier moment;
+5. a program that starts on that state stores a change at once, and keeps all that was there.
 """
 
 from __future__ import annotations
@@ -147,7 +148,7 @@ def run(
                     if len(figures.losses) >= enough:
                         return figures
                     figures.count("states")
-                    wrong = _wrong(session, inside, state, allowed)
+                    wrong = _wrong(session, inside, state, allowed) or _wrong_history(state, versions[: cut.begun + 1])
                     if wrong:
                         figures.lost(f"{session.name}, power cut after {_last(recorder, cut)}: {wrong}")
                     distinct.setdefault(frozenset(state.items()), state)
@@ -183,6 +184,13 @@ def _wrong(session: Session, inside: Path, state: State, allowed: list[bytes | N
     replaced = session.old is not None and document.read(session.old).foreign and content != session.old
     if replaced and session.old not in [data for path, data in state.items() if path.endswith(".bak")]:
         return "the file of another shape was replaced, and its backup is not there"
+    return ""
+
+
+def _wrong_history(state: State, versions: list[bytes | None]) -> str:
+    for path, data in state.items():
+        if ".history/" in path and path.endswith(".jsonl") and data not in versions:
+            return f"a generation is {data!r:.60}, which the file never was"
     return ""
 
 

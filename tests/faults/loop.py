@@ -4,7 +4,8 @@ For each kind of change, each call, each fault, and each of: once, this kind of 
 on. What has to hold afterwards:
 
 1. the file is byte for byte the old or the new one, and the answer truly says which;
-2. nothing is left that could have been removed, and no descriptor is open;
+2. nothing is left that could have been removed, and no descriptor is open; what stands in the history are whole
+   earlier states, none of them the memory's own file;
 3. once the fault ends the next change succeeds within a second and clears what stayed.
 
 An empty folder that was made for the file may stay.
@@ -161,7 +162,7 @@ def trial(scene: Scene, wanted: Outcome, fault: Fault) -> tuple[bool, list[str]]
             wrong.append("the file is neither the old nor the new one")
         if stored is not None and stored != is_new:
             wrong.append(f"the answer says stored={stored}, the file is {'new' if is_new else 'old'}")
-        left = _left(inside, scene, at_first)
+        left = _left(inside, scene, at_first, wanted)
         if left and _could_be_removed(fault, injector):
             wrong.append(f"left behind: {sorted(left)}")
         if len(descriptors()) - len(open_before) > (0 if _could_be_removed(fault, injector) else 1):
@@ -174,8 +175,8 @@ def trial(scene: Scene, wanted: Outcome, fault: Fault) -> tuple[bool, list[str]]
             wrong.append(f"the next change took {time.monotonic() - began:.1f} s")
         if _content(inside / scene.target) != (wanted.new_and_next if is_new else wanted.old_and_next):
             wrong.append("after the next change the file is not what it has to be")
-        if _left(inside, scene, at_first):
-            wrong.append(f"not cleared by the next change: {sorted(_left(inside, scene, at_first))}")
+        if _left(inside, scene, at_first, wanted):
+            wrong.append(f"not cleared by the next change: {sorted(_left(inside, scene, at_first, wanted))}")
         store.close()
     if descriptors() != open_before:
         wrong.append("a descriptor is left open after the end")
@@ -227,12 +228,18 @@ def _content(path: Path) -> bytes | None:
         return None
 
 
-def _left(inside: Path, scene: Scene, at_first: set[str]) -> set[str]:
-    """What stands in the folder beside the memory and a whole backup of what it was."""
+def _left(inside: Path, scene: Scene, at_first: set[str], wanted: Outcome) -> set[str]:
+    """What stands in the folder beside the memory, a whole backup of what it was, and a history of what it was."""
     left = files(inside) - at_first - {scene.target}
     backups = [name for name in sorted(left) if _BACKUP.fullmatch(name) and _content(inside / name) == scene.old]
     if backups and _mode(inside / backups[0]) == _mode(inside / scene.target):
         left.discard(backups[0])
+    history = f"{scene.target}.history/"
+    own = (inside / scene.target).stat().st_ino if (inside / scene.target).exists() else None
+    for name in [name for name in left if name.startswith(history)]:
+        earlier = _content(inside / name) in (scene.old, wanted.new) and (inside / name).stat().st_ino != own
+        if name == f"{history}.gitignore" or (name.endswith("Z.jsonl") and earlier):
+            left.discard(name)
     return left
 
 

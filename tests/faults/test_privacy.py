@@ -151,13 +151,13 @@ def test_no_word_of_the_memory_is_told_on_stderr_or_kept_elsewhere(
     memory = tmp_path / "memory" / NAME
     env = _home(tmp_path) | {"XDG_CACHE_HOME": str(cache)}
     if content is None:
-        env["MEMORY_FILE_PATH"] = str(tmp_path / "memory" / "not a folder" / NAME)
+        env["MEMORY_FILE_PATH"] = str(tmp_path / "memory" / "folder" / NAME)
     else:
         put(memory, content)
     with serve(archive, tmp_path / "memory", era=era, env=env) as server:
         server.open()
-        if content is None:
-            (tmp_path / "memory" / "not a folder").write_bytes(b"")
+        if content is None:  # a file takes the name of the folder that the first write would make
+            (tmp_path / "memory" / "folder").write_bytes(b"")
         _every_kind_of_call(server)
         server.signal(signal.SIGTERM)
         assert server.wait() == 0

@@ -19,6 +19,7 @@ from memory_app.graph.changes import NewEntity, create_entities
 from memory_app.graph.graph import Graph
 from memory_app.jsonl.records import new_entity
 from memory_app.storage import inplace, replaced
+from memory_app.storage.history import History
 from memory_app.storage.memory_file import MemoryFile
 from memory_app.storage.replaced import link_present
 from memory_app.storage.store import Store
@@ -31,6 +32,12 @@ LARGER = OLD.replace("a fact", "a fact that grew")
 SAME = OLD.replace("a fact", "a riot")
 SMALLER = OLD[: len(OLD) // 2 + 1].rpartition("\n")[0] + "\n"
 TEXTS = [pytest.param(LARGER, id="larger"), pytest.param(SAME, id="same size"), pytest.param(SMALLER, id="smaller")]
+
+
+@pytest.fixture(autouse=True)
+def without_history(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These tests say which calls a save makes and what it leaves; what the history adds is in its own tests."""
+    monkeypatch.setattr(History, "wants", lambda *_: False)
 
 
 @pytest.fixture

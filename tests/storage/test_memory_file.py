@@ -20,6 +20,7 @@ from memory_app.disk.whole import TEMPORARY
 from memory_app.errors import StoreError
 from memory_app.graph.changes import NewEntity, create_entities
 from memory_app.storage import memory_file
+from memory_app.storage.history import History
 from memory_app.storage.memory_file import MemoryFile, Snapshot
 from tests.gating import GatedOs, on, reading
 from tests.placing import put
@@ -32,6 +33,12 @@ BO = ANN.replace("Ann", "Bo")
 NEW = ANN.replace("Ann", "New")
 DOCUMENT = '{"entities":[{"name":"Ann","entityType":"t","observations":[]}],"relations":[]}'
 NOW = 1_800_000_000.0  # 2027-01-15 08:00:00 UTC
+
+
+@pytest.fixture(autouse=True)
+def without_history(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These tests say which calls a save makes and what it leaves; what the history adds is in its own tests."""
+    monkeypatch.setattr(History, "wants", lambda *_: False)
 
 
 def save(

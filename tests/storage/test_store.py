@@ -17,6 +17,7 @@ from memory_app.graph.changes import Addition, NewEntity, RelationKey
 from memory_app.graph.graph import Graph
 from memory_app.jsonl.records import new_entity
 from memory_app.lock.lock import Lock
+from memory_app.storage.history import History
 from memory_app.storage.pending import Call
 from memory_app.storage.store import Store
 from tests.gating import PATIENCE, GatedOs, in_thread
@@ -25,6 +26,12 @@ from tests.placing import put
 
 ANN = new_entity("Ann", "t", ()).raw.decode() + "\n"
 BO, CY = ANN.replace("Ann", "Bo"), ANN.replace("Ann", "Cy")
+
+
+@pytest.fixture(autouse=True)
+def without_history(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These tests say which calls a save makes and what it leaves; what the history adds is in its own tests."""
+    monkeypatch.setattr(History, "wants", lambda *_: False)
 
 
 @pytest.fixture

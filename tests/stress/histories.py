@@ -128,7 +128,7 @@ _SENT: Final[dict[str, Callable[[Any], dict[str, Any]]]] = {
 def _result(tool: str, result: Any) -> Any:
     """An answer in the terms of the rules."""
     if result.get("isError"):
-        return result["content"][0]["text"]
+        return _missing(result["content"][0]["text"])
     data = result["structuredContent"]
     if tool == "create_entities":
         return tuple(one["name"] for one in data["entities"]), tuple(data.get("skipped", ()))
@@ -140,6 +140,11 @@ def _result(tool: str, result: Any) -> Any:
         found = sorted((one["name"], tuple(one["observations"])) for one in data["entities"])
         return tuple(found), frozenset((one["from"], one["to"], one["relationType"]) for one in data["relations"])
     return data["message"]
+
+
+def _missing(text: str) -> str:
+    """The part of an error that the rules fix; names that come near may follow."""
+    return text.partition(" not found")[0] + " not found"
 
 
 def _overlapping(history: list[Operation]) -> int:

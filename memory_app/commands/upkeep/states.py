@@ -11,7 +11,7 @@ import contextlib
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from memory_app.commands.memory import read_whole
@@ -19,6 +19,8 @@ from memory_app.disk import attributes, copies
 from memory_app.disk.copies import Copy
 from memory_app.errors import StoreError, UsageError
 from memory_app.jsonl import document, parser
+from memory_app.storage import history
+from memory_app.storage.history import Generation
 from memory_app.text import counted, shown
 
 _TIME: Final = "%Y-%m-%d %H:%M:%S"
@@ -122,10 +124,17 @@ def chosen(which: str, path: str, folder: str | None, tell: Callable[[str], None
     """The backup that was asked for: a number of the list, a time, a name, or the path of any file. `tell` gets a line
     if it is not whole."""
     found = listed(path, folder)
-    one = _numbered(which, found, path) if which.isdecimal() and len(which) < 5 else _named(which, found)
+    one: Copy | Generation | None
+    if which.isdecimal() and len(which) < 5:
+        one = _numbered(which, found, path)
+    else:
+        one = _named(which, [*found, *history.generations(os.path.realpath(path))])
     if one is None and not os.path.exists(which):
-        raise UsageError(f"{shown(which)} is neither a backup of {shown(path)} nor a file. Try: restore --list")
-    if one is not None and damage(one):
+        raise UsageError(
+            f"{shown(which)} is neither a backup of {shown(path)} nor a state of its history nor a file. "
+            "Try: restore --list, or history"
+        )
+    if isinstance(one, Copy) and damage(one):
         tell(f"{shown(os.path.basename(one.path))} is {damage(one)}: what it holds is all there is of it")
     name = which if one is None else one.path
     try:
@@ -152,8 +161,8 @@ def _numbered(which: str, found: list[Copy], path: str) -> Copy:
     return found[int(which) - 1]
 
 
-def _named(which: str, found: list[Copy]) -> Copy | None:
-    """The copy of this name or time; the time as the list shows it, or in UTC with a Z; seconds may be left out."""
+def _named(which: str, found: Sequence[Copy | Generation]) -> Copy | Generation | None:
+    """The one of this name or time; the time as the lists show it, or in UTC with a Z; seconds may be left out."""
     for one in found:
         if which in (one.stamp, os.path.basename(one.path)):
             return one
@@ -168,5 +177,5 @@ def _named(which: str, found: list[Copy]) -> Copy | None:
         if time.strftime(_TIME, (time.gmtime if utc else time.localtime)(one.seconds)).startswith(text)
     ]
     if len(matching) > 1:  # without seconds, or in the hour that comes twice when summer time ends
-        raise UsageError(f"{len(matching)} backups are of {shown(which)}: {', '.join(one.stamp for one in matching)}.")
+        raise UsageError(f"{len(matching)} states are of {shown(which)}: {', '.join(one.stamp for one in matching)}.")
     return matching[0] if matching else None

@@ -125,7 +125,10 @@ def _links(names: list[str]) -> str:
     except FileExistsError:
         raise
     except OSError:
-        return "there are none here; only the breaking of an abandoned lock is a little less safe"
+        return (
+            "there are none here: the breaking of an abandoned lock is a little less safe, and earlier states for "
+            "undo are kept as copies, of a memory of up to 1 MiB"
+        )
     try:
         calls.link(names[0], names[1])
     except FileExistsError:

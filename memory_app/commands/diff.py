@@ -1,0 +1,56 @@
+"""Say what two states of the memory do not have in common. A state is the memory as it is (`now`), a time that
+`history` or `backup --list` prints, or the path of any memory file. A single one is compared with the memory as it is;
+without any, that is the newest one of the history."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Final
+
+from memory_app.commands.memory import located, opened
+from memory_app.commands.screen.terminal import output, safe, say, write_json
+from memory_app.commands.upkeep import states
+from memory_app.commands.upkeep.differences import Difference
+from memory_app.errors import UsageError
+from memory_app.graph.graph import Graph
+from memory_app.storage import history
+from memory_app.text import shown
+
+EXAMPLES: Final = (
+    ("diff", "what has changed since the newest state of the history"),
+    ("diff 20260131T180000.000Z", "what has changed since then"),
+    ("diff old.jsonl new.jsonl", "what differs between two files"),
+)
+
+
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("first", nargs="?", metavar="A", help="a state (default: the newest of the history)")
+    parser.add_argument("second", nargs="?", default="now", metavar="B", help="another one (default: now)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def run(asked: argparse.Namespace) -> int:
+    path = located(asked).path
+    first = asked.first
+    if first is None:
+        found = history.generations(os.path.realpath(path))
+        if not found:
+            raise UsageError(f"there is no history of {shown(path)} yet. Name two files, or see backup --list.")
+        first = found[0].path
+    one, other = (_graph(which, path) for which in (first, asked.second))
+    difference = Difference.between(one, other)
+    if asked.json:
+        write_json(difference.as_json("first", "second"))
+        return 0
+    out = output()
+    out.line(f"From {safe(first)} to {safe(asked.second)}:")
+    difference.show(out, f"only in {safe(first)}", f"only in {safe(asked.second)}")
+    return 0
+
+
+def _graph(which: str, path: str) -> Graph:
+    if which == "now":
+        with opened(path, quiet=True) as store:
+            return store.graph()
+    return Graph.of(states.chosen(which, path, None, say).contents)

@@ -1,0 +1,134 @@
+"""Edit the facts of an entity in your editor, one line each. The memory is locked only after the editor has closed, and
+only what you changed is changed: what others store meanwhile stays. A file that cannot be read, is empty, or an editor
+that ends with an error changes nothing."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import re
+import shlex
+import subprocess
+import sys
+from typing import Final
+
+from memory_app.commands.memory import existing, opened, read_whole, refuse_read_only
+from memory_app.commands.screen.terminal import output, say
+from memory_app.commands.upkeep import correction
+from memory_app.disk.private import private_file
+from memory_app.errors import StoreError, UsageError
+from memory_app.graph import changes
+from memory_app.graph.changes import Addition, Deletion
+from memory_app.graph.corrections import replace_observation
+from memory_app.graph.graph import Graph
+from memory_app.text import SURROGATE, shown
+
+EXAMPLES: Final = (
+    ("edit Ann", "edit what is known of Ann"),
+    ("edit Ann --dry-run", "edit it, and only say what would change"),
+)
+
+_ESCAPES: Final = {"\\": "\\\\", "\n": "\\n", "\r": "\\r"}
+_MEANT: Final = {"\\": "\\", "n": "\n", "r": "\r", "#": "#"}
+_ESCAPE: Final = re.compile(r"\\(.?)", re.DOTALL)
+
+
+def register(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="an entity's name")
+    correction.register(parser)
+
+
+def run(asked: argparse.Namespace) -> int:
+    path = existing(asked, writes=not asked.dry_run).path
+    if not asked.dry_run:
+        refuse_read_only(path)
+    with opened(path) as store:
+        graph = store.graph()
+    line = graph.entities.get(asked.name)
+    if line is None:
+        text = f"Entity with name {asked.name} not found"
+        say(f"memory-server: {shown(text)}.{correction.meant(graph, text)}")
+        return 1
+    old = [text for text in line.observations() if text.strip()]  # a blank one has no line that could be told
+    new = _edited(asked.name, old)
+    if new is None or new == old:
+        output().line("Nothing was changed.")
+        return 0
+    return correction.correct(asked, "edit", lambda graph: applied(graph, asked.name, old, new))
+
+
+def applied(graph: Graph, name: str, old: list[str], new: list[str]) -> Graph:
+    """The difference between two lists of facts, applied to the entity as it is by now."""
+    made = graph
+    gone: list[str] = []
+    kept = set(new)
+    for kind, i, j, k, m in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind == "equal":
+            continue
+        before = [text for text in old[i:j] if text not in kept]
+        after = [text for text in new[k:m] if text not in old]
+        for was, becomes in zip(before, after, strict=False):
+            line = made.entities.get(name)
+            if line is not None and was in line.observations():
+                made = replace_observation(made, name, was, becomes)
+        gone += before[len(after) :]
+    made = changes.delete_observations(made, [Deletion(name, tuple(gone))])[0]
+    return changes.add_observations(made, [Addition(name, tuple(text for text in new if text not in old))])[0]
+
+
+def written(name: str, facts: list[str]) -> str:
+    """The file for the editor."""
+    title = " ".join(shown(name).split())
+    head = f"# {title}: one fact a line. Lines that begin with # do not count; \\n is a line end within a fact.\n"
+    return head + "".join(_line(fact) + "\n" for fact in facts)
+
+
+def read(text: str) -> list[str] | None:
+    """The facts of such a file, None if there is nothing at all in it. UsageError where it cannot be meant."""
+    if not text.strip():
+        return None
+    facts: dict[str, None] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        line = line.removesuffix("\r")
+        if line.startswith("#") or not line.strip():
+            continue
+        wrong = [escape for escape in _ESCAPE.findall(line) if escape not in _MEANT]
+        if wrong:
+            raise UsageError(
+                f"line {number} holds \\{shown(wrong[0])}, which means nothing: write \\\\ for a backslash. "
+                "Nothing was changed."
+            )
+        facts[_ESCAPE.sub(lambda match: _MEANT[match[1]], line)] = None
+    return list(facts)
+
+
+def _line(fact: str) -> str:
+    text = "".join(_ESCAPES.get(character, character) for character in fact)
+    return f"\\{text}" if text.startswith("#") else text
+
+
+def _edited(name: str, facts: list[str]) -> list[str] | None:
+    command = _editor()
+    with private_file("facts.txt", written(name, facts).encode()) as path:
+        try:
+            status = subprocess.run([*command, path], check=False).returncode
+        except OSError as error:
+            raise UsageError(f"{shown(command[0])} could not be started: {error.strerror}. Set EDITOR.") from error
+        if status:
+            raise UsageError(f"{shown(command[0])} ended with status {status}. Nothing was changed.")
+        try:
+            text = read_whole(path).decode("utf-8-sig")
+        except (UnicodeDecodeError, StoreError):
+            raise UsageError("what the editor left is not UTF-8. Nothing was changed.") from None
+        if SURROGATE.search(text):
+            raise UsageError("what the editor left is not UTF-8. Nothing was changed.")
+        return read(text)
+
+
+def _editor() -> list[str]:
+    for name in ("VISUAL", "EDITOR"):
+        words = os.environ.get(name, "").strip()
+        if words:
+            return shlex.split(words, posix=sys.platform != "win32")
+    return ["notepad"] if sys.platform == "win32" else ["vi"]

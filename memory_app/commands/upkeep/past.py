@@ -1,0 +1,82 @@
+"""The past of a memory: its generations as steps from one state to the next, and any state by what people call it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from memory_app.commands.memory import read_whole
+from memory_app.commands.upkeep.differences import Difference
+from memory_app.commands.upkeep.recovery import undone
+from memory_app.errors import StoreError, UsageError
+from memory_app.graph.graph import Graph
+from memory_app.jsonl import document
+from memory_app.storage import history
+from memory_app.storage.history import Generation
+from memory_app.text import counted
+
+
+class Step(NamedTuple):
+    """A change in the past: the state before it, and the next one that is known. `number` counts from the newest."""
+
+    number: int
+    generation: Generation
+    before: Graph
+    after: Graph
+    difference: Difference
+
+    @property
+    def can_be_undone(self) -> bool:
+        if self.generation.reason:
+            return not self.difference.is_empty
+        return any(self.difference.first) or bool(self.difference.types)
+
+    def undo(self, graph: Graph) -> Graph:
+        """The graph without this change. What a command of a person added goes again; a tool's change may be followed
+        by others that no generation parts from it, so only what it took away comes back."""
+        return undone(graph, self.before, self.after, both=bool(self.generation.reason))
+
+
+def steps(path: str, present: Graph) -> Iterator[Step]:
+    """All changes of the memory at `path` that are known, newest first, each read when it is asked for."""
+    after, number = present, 0
+    for one in history.generations(os.path.realpath(path)):
+        before = graph_at(one.path)
+        if before is None:
+            continue
+        number += 1
+        yield Step(number, one, before, after, Difference.between(before, after))
+        after = before
+
+
+def undoable(path: str, present: Graph) -> Iterator[Step]:
+    """The changes that can be undone, numbered for `undo`."""
+    number = 0
+    for step in steps(path, present):
+        if step.can_be_undone:
+            number += 1
+            yield step._replace(number=number)
+
+
+def chosen(which: str, path: str, present: Graph) -> Step:
+    """The change of this number or time. UsageError if there is none."""
+    number = int(which) if which.isdecimal() and len(which) < 5 else None
+    count = 0
+    for step in undoable(path, present):
+        count = step.number
+        if step.number == number or which in (step.generation.stamp, os.path.basename(step.generation.path)):
+            return step
+    raise UsageError(
+        f"there is no such change: the history knows {counted(count, 'change')} that can be undone. Try: undo --list"
+        if count
+        else "the history holds no change that could be undone. Older states may be in backups: restore --list"
+    )
+
+
+def graph_at(path: str) -> Graph | None:
+    """The graph of a file, None if it is no memory or cannot be read."""
+    try:
+        return Graph.of(document.read(read_whole(path)))
+    except (StoreError, document.NotAMemory):
+        return None

@@ -1,0 +1,80 @@
+"""Undoing a change in a graph that has gone on since: what it took away comes back, what is newer stays.
+
+Functions from one snapshot to the next; no input or output. A record that comes back has the bytes that it had.
+"""
+
+from __future__ import annotations
+
+from memory_app.commands.upkeep.differences import Difference, Side
+from memory_app.graph import changes
+from memory_app.graph.changes import Deletion, RelationKey
+from memory_app.graph.corrections import change_type
+from memory_app.graph.graph import Graph
+from memory_app.jsonl.lines import items_of, with_items, without_observations
+from memory_app.jsonl.records import EntityLine
+
+
+def undone(graph: Graph, before: Graph, after: Graph, *, both: bool) -> Graph:
+    """`graph` without the change that made `after` of `before`; `graph` itself if nothing of it is left to undo.
+
+    With `both` what the change added goes too, as far as nothing newer hangs on it.
+    """
+    difference = Difference.between(before, after)
+    made = graph
+    if both:
+        made = taken_out(made, after, difference.second)
+    made = brought_back(made, before, difference.first)
+    for name, (was, became) in difference.types.items():
+        line = made.entities.get(name)
+        if line is not None and line.entity_type == became:
+            made = change_type(made, name, was)
+    return made
+
+
+def brought_back(graph: Graph, source: Graph, side: Side) -> Graph:
+    """With what `side` names of `source`. An entity that is there keeps its type and gets what it lacks; one that is
+    not there comes back, for a single observation with that alone."""
+    new: list[EntityLine] = []
+    longer: list[EntityLine] = []
+    wanted = dict.fromkeys(side.entities) | {name: set(texts) for name, texts in side.observations.items()}
+    for name, texts in wanted.items():
+        there, line = graph.entities.get(name), source.entities[name]
+        if there is None:
+            gone = set() if texts is None else set(line.observations()) - texts
+            alone = line.placed(line.order)
+            new.append(_with(without_observations(alone, gone), line, texts))
+        elif (more := _with(there, line, texts)).raw != there.raw:
+            longer.append(more.placed(there.order, there.also))
+    keys = [RelationKey(*key) for key in side.relations]
+    lacking = [key for key, there in zip(keys, graph.relations(keys), strict=True) if there is None]
+    relations = [line for line in source.relations(lacking) if line is not None]
+    return graph.replacing(longer).adding(new, [line.placed(line.order) for line in relations])
+
+
+def taken_out(graph: Graph, source: Graph, side: Side) -> Graph:
+    """Without what `side` names, as `source` had it. An entity stays if it has gained an observation or relation."""
+    relations = [RelationKey(*key) for key in side.relations]
+    made = changes.delete_relations(graph, relations)[0]
+    deletions = [Deletion(name, tuple(texts)) for name, texts in side.observations.items()]
+    gone = []
+    for name in side.entities:
+        line = made.entities.get(name)
+        if line is None:
+            continue
+        had = source.entities[name].observations()
+        if set(line.observations()) <= set(had) and not made.touching.get(name):
+            gone.append(name)
+        else:
+            deletions.append(Deletion(name, tuple(had)))
+    return changes.delete_entities(changes.delete_observations(made, deletions)[0], gone)[0]
+
+
+def _with(line: EntityLine, source: EntityLine, texts: set[str] | None) -> EntityLine:
+    """The line with those observations of the source that it lacks, in their own form; all for None."""
+    have = set(line.observations())
+    lacking: dict[str, str] = {}
+    for one in (source, *source.also):
+        for said, raw in items_of(one):
+            if said is not None and said not in have and (texts is None or said in texts):
+                lacking.setdefault(said, raw)
+    return with_items(line, list(lacking.values())) if lacking else line

@@ -1,0 +1,354 @@
+"""Correcting by hand: undo, history, diff, add, rename, edit, merge-entities, forget; each is one change."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import stat
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_app.commands import edit
+from memory_app.errors import UsageError
+from memory_app.graph.graph import Graph
+from memory_app.jsonl import document
+from tests.commands.running import Result, entity, relation, run, write
+
+Do = Callable[..., Result]
+
+
+@pytest.fixture
+def do(home: Path, memory: Path) -> Do:
+    """Runs a command on the memory."""
+
+    def go(*words: str, **options: Any) -> Result:
+        return run(*words, "--file", memory, home=home, **options)
+
+    return go
+
+
+def tool(do: Do, name: str, **arguments: Any) -> None:
+    assert do("call", name, json.dumps(arguments)).status == 0
+
+
+def facts(memory: Path) -> dict[str, set[str]]:
+    graph = Graph.of(document.read(memory.read_bytes()))
+    return {name: set(line.observations()) for name, line in graph.entities.items()}
+
+
+def relations(memory: Path) -> set[tuple[str, str, str]]:
+    graph = Graph.of(document.read(memory.read_bytes()))
+    return {(one.source, one.relation_type, one.target) for one in graph.first_relations()}
+
+
+def test_undo_brings_back_what_the_last_change_took_away_and_keeps_what_is_newer(do: Do, memory: Path) -> None:
+    tool(do, "delete_entities", entityNames=["Ann"])
+    tool(do, "add_observations", observations=[{"entityName": "Acme", "contents": ["is newer"]}])
+    done = do("undo")
+    assert done.status == 0
+    assert "Ann" in done.out
+    assert facts(memory) == {
+        "Ann": {"Likes green tea", "Moved to Lisbon in 2024"},
+        "Acme": {"Makes anvils", "is newer"},
+        "Café Zürich": {"Opens at 8"},
+    }
+    assert relations(memory) == {("Ann", "works at", "Acme"), ("Ann", "drinks at", "Café Zürich")}
+
+
+def test_an_undo_can_be_undone(do: Do, memory: Path) -> None:
+    tool(do, "delete_entities", entityNames=["Ann"])
+    before = memory.read_bytes()
+    assert do("undo").status == 0
+    assert do("undo").status == 0
+    assert memory.read_bytes() == before
+    assert do("undo").status == 0
+    assert "Ann" in facts(memory)
+
+
+def test_an_undo_of_an_undo_keeps_what_was_added_between(do: Do, memory: Path) -> None:
+    tool(do, "delete_entities", entityNames=["Ann"])
+    do("undo")
+    tool(do, "add_observations", observations=[{"entityName": "Ann", "contents": ["is newer"]}])
+    do("undo")
+    assert facts(memory)["Ann"] == {"is newer"}
+
+
+def test_unknown_keys_and_the_form_of_observations_come_back(home: Path) -> None:
+    path = write(
+        home / "memory.jsonl", entity("Ann", "t", [{"text": "sings", "at": 3}, "b"], note="mine"), entity("Bo")
+    )
+    before = path.read_bytes().split(b"\n")[0]
+    for deletion in ('{"entityNames":["Ann"]}',):
+        run("call", "delete_entities", deletion, "--file", path, home=home)
+    run("undo", "--file", path, home=home)
+    assert before in path.read_bytes().split(b"\n")
+    run(
+        "call",
+        "delete_observations",
+        '{"deletions":[{"entityName":"Ann","observations":["sings"]}]}',
+        "--file",
+        path,
+        home=home,
+    )
+    run("undo", "--file", path, home=home)
+    assert b'{"text":"sings","at":3}' in path.read_bytes()
+
+
+def test_a_change_further_back_is_undone_by_its_number_or_time(do: Do, memory: Path) -> None:
+    tool(do, "delete_observations", deletions=[{"entityName": "Ann", "observations": ["Likes green tea"]}])
+    tool(do, "delete_entities", entityNames=["Acme"])
+    listed = do("undo", "--list", "--json").json()
+    assert [one["number"] for one in listed] == [1, 2]
+    assert listed[0]["beforeOnly"]["entities"] == ["Acme"]
+    assert do("undo", "2").status == 0
+    assert "Likes green tea" in facts(memory)["Ann"]
+    assert "Acme" not in facts(memory)
+    assert do("undo", listed[0]["time"]).status == 0
+    assert "Acme" in facts(memory)
+    assert do("undo", "99").status == 2
+
+
+def test_a_dry_run_of_undo_changes_nothing(do: Do, memory: Path) -> None:
+    tool(do, "delete_entities", entityNames=["Acme"])
+    before = (memory.read_bytes(), sorted(os.listdir(f"{memory}.history")))
+    assert "would come back" in do("undo", "--dry-run").out
+    assert before == (memory.read_bytes(), sorted(os.listdir(f"{memory}.history")))
+
+
+def test_an_import_can_be_undone(do: Do, home: Path, memory: Path) -> None:
+    before = memory.read_bytes()
+    other = write(home / "other.jsonl", entity("New", observations=["x"]), entity("Ann", observations=["y"]))
+    assert do("import", other).status == 0
+    assert do("undo").status == 0
+    assert memory.read_bytes() == before
+
+
+def test_without_a_history_undo_says_where_else_to_look(do: Do) -> None:
+    done = do("undo")
+    assert done.status == 2
+    assert "restore --list" in done.err
+
+
+def test_history_lists_the_states_and_restore_takes_their_times(do: Do, memory: Path) -> None:
+    before = memory.read_bytes()
+    tool(do, "delete_entities", entityNames=["Acme"])
+    (one,) = do("history", "--json").json()
+    assert one["beforeOnly"]["entities"] == ["Acme"]
+    assert one["time"] in do("history").out
+    assert do("restore", one["time"]).status == 0
+    assert memory.read_bytes() == before
+    assert do("undo").status == 0
+    assert "Acme" not in facts(memory)
+
+
+def test_history_of_an_entity_tells_when_each_fact_came_and_went(do: Do) -> None:
+    tool(do, "add_observations", observations=[{"entityName": "Ann", "contents": ["is newer"]}])
+    tool(do, "delete_observations", deletions=[{"entityName": "Ann", "observations": ["Likes green tea"]}])
+    told = {one["observation"]: one for one in do("history", "Ann", "--json").json()}
+    assert told["Likes green tea"]["orEarlier"]
+    assert told["Likes green tea"]["goneBy"]
+    assert not told["is newer"]["orEarlier"]
+    assert told["is newer"]["goneBy"] is None
+    assert "or earlier" in do("history", "Ann").out
+    assert do("history", "Nobody").status == 1
+
+
+def test_diff_compares_any_two_states(do: Do, home: Path, memory: Path) -> None:
+    other = write(home / "other.jsonl", entity("Ann", "person", ["Likes green tea"]))
+    do("backup")
+    tool(do, "delete_entities", entityNames=["Acme"])
+    (one,) = do("history", "--json").json()
+    assert do("diff", "--json").json()["firstOnly"]["entities"] == ["Acme"]
+    assert do("diff", one["time"], "--json").json()["firstOnly"]["entities"] == ["Acme"]
+    assert do("diff", "1", one["time"], "--json").json()["firstOnly"]["entities"] == []
+    assert do("diff", str(other), "--json").json()["secondOnly"]["entities"] == ["Café Zürich"]
+    assert "hold the same" in do("diff", "now", "now").out
+    assert do("diff", "nothing.jsonl").status == 2
+
+
+def test_add_adds_facts_and_makes_an_entity(do: Do, memory: Path) -> None:
+    assert do("add", "Ann", "Sings", "Likes green tea").status == 0
+    assert do("add", "Bo", "Dances", "--type", "person").status == 0
+    assert facts(memory)["Ann"] == {"Likes green tea", "Moved to Lisbon in 2024", "Sings"}
+    assert entity("Bo", "person", ["Dances"]) in memory.read_text("utf-8")
+    assert "Nothing to change" in do("add", "Ann", "Sings").out
+    assert do("undo").status == 0
+    assert "Bo" not in facts(memory)
+
+
+def test_rename_takes_relations_along_and_can_be_undone(do: Do, memory: Path) -> None:
+    before = facts(memory), relations(memory)
+    assert do("rename", "Ann", "Ann Smith").status == 0
+    assert "Ann Smith" in facts(memory)
+    assert ("Ann Smith", "works at", "Acme") in relations(memory)
+    assert do("undo").status == 0
+    assert (facts(memory), relations(memory)) == before
+    taken = do("rename", "Ann", "Acme")
+    assert (taken.status, "Merge the two" in taken.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("rename", "Zed", "Zoe"), ("forget", "Zed"), ("edit", "Zed"), ("merge-entities", "Zed", "Ann"), ("show", "Zed")],
+    ids=lambda words: words[0],
+)
+def test_what_is_not_found_is_status_1_and_changes_nothing(words: tuple[str, ...], do: Do, memory: Path) -> None:
+    before = memory.read_bytes()
+    assert do(*words).status == 1
+    assert memory.read_bytes() == before
+
+
+def test_a_name_that_was_meant_is_told(do: Do) -> None:
+    assert "Did you mean Acme?" in do("forget", "acme").err
+
+
+def test_merge_entities_makes_one_of_two(do: Do, memory: Path) -> None:
+    tool(do, "create_entities", entities=[{"name": "ann", "entityType": "person", "observations": ["Sings"]}])
+    assert do("merge-entities", "ann", "Ann", "--dry-run").status == 0
+    assert "ann" in facts(memory)
+    assert do("merge-entities", "ann", "Ann").status == 0
+    assert "Sings" in facts(memory)["Ann"]
+    assert "ann" not in facts(memory)
+
+
+def editor(home: Path, code: str) -> dict[str, str]:
+    """An editor that runs this on `text`, the content of the file."""
+    script = home / "editor.py"
+    script.write_text(
+        "import os, stat, sys\n"
+        "path = sys.argv[1]\n"
+        "mode = stat.S_IMODE(os.stat(path).st_mode), stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode)\n"
+        "open(os.path.join(os.path.dirname(sys.argv[0]), 'seen'), 'w').write(f'{path}\\n{mode}')\n"
+        "open(path + '~', 'w').write('a copy')\n"
+        "text = open(path, encoding='utf-8').read()\n"
+        f"{code}\n"
+        "open(path, 'w', encoding='utf-8').write(text)\n"
+    )
+    return {"EDITOR": shlex.join([sys.executable, str(script)])}
+
+
+def test_edit_applies_the_difference(do: Do, home: Path, memory: Path) -> None:
+    env = editor(home, "text = text.replace('green tea', 'coffee') + 'Has a \\\\n cat\\n'")
+    assert do("edit", "Ann", env=env).status == 0
+    graph = Graph.of(document.read(memory.read_bytes()))
+    assert graph.entities["Ann"].observations() == ["Likes coffee", "Moved to Lisbon in 2024", "Has a \n cat"]
+    path, mode = (home / "seen").read_text().split("\n")
+    assert mode == f"({0o600}, {0o700})"
+    assert not os.path.exists(os.path.dirname(path))
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        pytest.param("sys.exit(3)", 2, id="the editor fails"),
+        pytest.param("text = ''", 0, id="all is gone"),
+        pytest.param("text += 'a \\\\q\\n'", 2, id="an escape that means nothing"),
+        pytest.param("open(path, 'wb').write(b'\\xff\\xfe'); sys.exit(0)", 2, id="no UTF-8"),
+        pytest.param("os.unlink(path); sys.exit(0)", 2, id="no file"),
+    ],
+)
+def test_a_mistake_in_the_editor_changes_nothing(code: str, status: int, do: Do, home: Path, memory: Path) -> None:
+    before = memory.read_bytes()
+    assert do("edit", "Ann", env=editor(home, code)).status == status
+    assert memory.read_bytes() == before
+    assert not os.path.exists(os.path.dirname((home / "seen").read_text().split("\n")[0]))
+
+
+def test_what_is_stored_while_the_editor_is_open_stays(do: Do, home: Path, memory: Path) -> None:
+    new = entity("Ann", "person", ["Likes green tea", "Moved to Lisbon in 2024", "is newer"])
+    old = entity("Ann", "person", ["Likes green tea", "Moved to Lisbon in 2024"])
+    code = (
+        f"memory = open({str(memory)!r}, encoding='utf-8').read()\n"
+        f"open({str(memory)!r}, 'w', encoding='utf-8').write(memory.replace({old!r}, {new!r}))\n"
+        "text = text.replace('Likes green tea\\n', '')"
+    )
+    assert do("edit", "Ann", env=editor(home, code)).status == 0
+    assert facts(memory)["Ann"] == {"Moved to Lisbon in 2024", "is newer"}
+
+
+@pytest.mark.parametrize(
+    "fact", ["# a title", "two\nlines", "a \\n b", "back\\slash", "tab\there", "\r\nx", "  spaces  "]
+)
+def test_every_fact_comes_through_the_editor_as_it_was(fact: str) -> None:
+    assert edit.read(edit.written("Ann", ["first", fact])) == ["first", fact]
+
+
+def test_an_escape_that_means_nothing_is_named_with_its_line() -> None:
+    with pytest.raises(UsageError, match="line 2"):
+        edit.read("# Ann\na \\x\n")
+
+
+def test_forget_is_undone_by_undo(do: Do, memory: Path) -> None:
+    before = facts(memory), relations(memory)
+    assert do("forget", "Ann", "Acme").status == 0
+    assert set(facts(memory)) == {"Café Zürich"}
+    assert do("undo").status == 0
+    assert (facts(memory), relations(memory)) == before
+
+
+def test_forget_everywhere_leaves_no_byte_of_it_under_the_folder(do: Do, home: Path, memory: Path) -> None:
+    secret = "PIN é 4711"
+    tool(do, "add_observations", observations=[{"entityName": "Ann", "contents": [secret]}])
+    do("backup")
+    do("backup", "--to", str(home / "safe"))
+    tool(do, "delete_observations", deletions=[{"entityName": "Ann", "observations": [secret]}])
+    write(home / "memory.jsonl.20260101T000000Z.replaced", entity("Ann", "t", [secret]), entity("Bo"))
+    do("restore", "1")
+    do("undo")
+    assert do("forget", "Ann", "--everywhere").status == 2  # it asks, and there is nobody to answer
+    assert do("forget", "Ann", "--everywhere", "--dry-run").status == 0
+    done = do("forget", "Ann", "--everywhere", "--yes", "--from", str(home / "safe"))
+    assert (done.status, done.err) == (0, "")
+    for where, _, names in os.walk(home):
+        for name in names:
+            data = Path(where, name).read_bytes()
+            assert secret.encode() not in data, name
+            assert b"4711" not in data, name
+            assert b'"Ann"' not in data, name
+    assert set(facts(memory)) == {"Acme", "Café Zürich"}
+    assert stat.S_IMODE(Path(done.out.split("\n")[1].strip()).stat().st_mode) == stat.S_IMODE(memory.stat().st_mode)
+    assert do("restore", "--dry-run").status == 0
+    assert do("forget", "Ann", "--everywhere", "--yes").status == 1
+
+
+def test_forget_everywhere_names_the_files_that_still_hold_its_words(do: Do, home: Path, memory: Path) -> None:
+    tool(do, "add_observations", observations=[{"entityName": "Acme", "contents": ["employs Ann"]}])
+    torn = home / "memory.jsonl.20260101T000000Z.unreadable"
+    torn.write_text('{"type":"entity","name":"Ann","observations":["Likes green')
+    done = do("forget", "Ann", "--everywhere", "--yes")
+    assert done.status == 1
+    assert str(memory) in done.err
+    assert torn.name in done.err
+
+
+def test_search_takes_a_type_and_tells_by_its_status_that_nothing_is_there(do: Do) -> None:
+    assert "Acme" in do("search", "*", "--type", "Company").out
+    found = do("search", "*", "--type", "company", "--json").json()
+    assert [one["name"] for one in found["entities"]] == ["Acme"]
+    assert do("search", "Ann", "--type", "company").status == 1
+
+
+def test_show_shows_the_names_that_are_there(do: Do) -> None:
+    done = do("show", "Ann", "Zed", "Acme", "--json")
+    assert done.status == 1
+    assert [one["name"] for one in done.json()] == ["Ann", "Acme"]
+    assert "no entity is named Zed" in done.err
+
+
+def test_a_value_of_the_variable_that_means_nothing_is_refused(do: Do, home: Path) -> None:
+    done = do("show", "Ann", env={"MEMORY_HISTORY": "often"})
+    assert (done.status, "MEMORY_HISTORY" in done.err) == (2, True)
+    tool(lambda *words: do(*words, env={"MEMORY_HISTORY": "off"}), "delete_entities", entityNames=["Ann"])
+    assert not (home / "memory.jsonl.history").exists()
+
+
+def test_a_relation_that_lost_its_end_is_restored_with_it(home: Path) -> None:
+    path = write(home / "memory.jsonl", entity("A"), entity("B"), relation("A", "B", "r"), relation("A", "Gone", "r"))
+    run("call", "delete_entities", '{"entityNames":["A"]}', "--file", path, home=home)
+    run("undo", "--file", path, home=home)
+    assert relations(path) == {("A", "r", "B"), ("A", "r", "Gone")}
