@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import Final
 
-from memory_app.graph.blocks import SEPARATOR, Block
+from memory_app.graph.blocks import SEPARATOR, SPAN, Block
 from memory_app.graph.graph import Graph
 from memory_app.jsonl.records import EntityLine
 from memory_app.text import fold
@@ -34,6 +35,7 @@ _ALIKE: Final = 0.7
 _WORD: Final = re.compile(r"\w{3,}")
 
 
+@lru_cache(2 * SPAN)  # each new name has the keys of its block made anew
 def key_of(name: str) -> str:
     """The folded name without white space; names with the same key are spelled alike."""
     return "".join(fold(name).replace(SEPARATOR, "").split())
