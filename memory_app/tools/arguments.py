@@ -177,7 +177,7 @@ def _given_name(value: object) -> str:
 
 
 def _relation_key(value: object) -> RelationKey:
-    given = an_object(value, _RELATION)
+    given = _fields(value, _RELATION, 3)
     return RelationKey(
         member(given, "from", plain_text),
         member(given, "to", plain_text),

@@ -89,22 +89,22 @@ class _Call:
             return Mended(made, False)
         value = self._outer(found)
         if value is None:
-            self._refuse_unknown(found, outer.key, "missing")
+            self._refuse_others(found, outer, "missing", self._shape.options)
             kind = "a string" if self._tool == "search_nodes" else "an array of strings"
             kind = f"an array, each item {self._shape.item}" if self._shape.slots else kind
             raise MisfitError(kind, f"it is missing; what came is {described(found)}", f".{outer.key}")
+        if value in ("", [], {}):
+            self._refuse_others(found, outer, "empty", self._shape.options)
         try:
             if self._shape.slots:
                 made[outer.key] = self._items(value)
             elif self._tool == "search_nodes":
-                made[outer.key] = _query(value)
+                made[outer.key] = _query(value, outer)
             else:
                 made[outer.key] = [_name(item) for item in self._texts(value)]
         except MisfitError as misfit:
             misfit.path = f".{outer.key}{misfit.path}"
             raise
-        if made[outer.key] in ([], ""):
-            self._refuse_unknown(found, outer.key, "empty")
         return Mended(made, self._alone)
 
     def unwrap(self, given: object, deepest: int = _DEEPEST_WRAPPING) -> Mapping[str, object]:
@@ -228,10 +228,12 @@ class _Call:
                 if slot.key == self._shape.facts:
                     made[slot.key] = texts = self._texts(found)
                     if not texts:
-                        self._refuse_unknown(item, slot.key, "missing" if found is None else "empty")
+                        self._refuse_others(item, slot, "missing" if found is None else "empty", self._shape.slots)
                     if found is not None or slot.key in self._shape.may_lack:
                         continue
                 elif found is not None:
+                    if found == "":
+                        self._refuse_others(_only(item, slot), slot, "empty", ())
                     made[slot.key] = _text(_name(found) if isinstance(found, dict) else found)
                     continue
                 kind = "an array of strings" if slot.key == self._shape.facts else "a string"
@@ -259,28 +261,41 @@ class _Call:
                 return self._texts(held)
             raise MisfitError("an array of strings", f"it is {described(value)}")
         if isinstance(value, dict):
-            only = next(iter(value.values())) if len(value) == 1 and bare(next(iter(value))) in LIST_KEYS else None
-            return self._texts(only) if isinstance(only, list) else [_text(value)]
+            if not value and self._shape.may_lack:
+                return []
+            only = self._list_in(value)
+            return [_text(value)] if only is None else self._texts(only)
         if isinstance(value, list):
             if len(value) == 1 and isinstance(value[0], list):
                 return self._texts(value[0])
             return [_fact(item) for item in value]
+        self._alone = True
         return [_fact(value)]
 
-    def _refuse_unknown(self, given: Mapping[str, object], key: str, state: str) -> None:
-        """Refuse another key that holds what this key, which is missing or empty, should hold."""
-        known = [slot for slot in (self._shape.outer, *self._shape.slots, *self._shape.options) if slot.key != key]
-        for one, value in given.items():
-            if not isinstance(value, (str, list)) or not value or one == key:
+    def _list_in(self, value: Mapping[str, object]) -> object:
+        """The array in an object that only wraps it, as `{"items": […]}` or `{"names": […]}` in `names`."""
+        if len(value) != 1:
+            return None
+        ((key, held),) = value.items()
+        own = next((slot for slot in self._shape.slots if slot.key == self._shape.facts), self._shape.outer)
+        return held if isinstance(held, list) and (bare(key) in LIST_KEYS or own.is_meant_by(bare(key))) else None
+
+    def _refuse_others(self, given: Mapping[str, object], slot: Slot, state: str, known: Iterable[Slot]) -> None:
+        """Refuse another key that holds what this slot, whose own key is missing or empty, should hold."""
+        for key, value in given.items():
+            if key == slot.key or not value or not isinstance(value, (str, list, dict)):
                 continue
-            if bare(one) in CALL_KEYS or any(slot.is_meant_by(bare(one)) for slot in known):
+            if self._is_of_a_call(key, value) or _is_record_kind(key, value):
                 continue
-            raise MisfitError(
-                "what holds it",
-                f"it is {state}, while the key {json.dumps(one[:LONGEST_KEY], ensure_ascii=False)} holds "
-                + ("text" if isinstance(value, str) else "an array"),
-                f".{key}",
-            )
+            if slot.is_meant_by(bare(key)) or not (
+                isinstance(value, dict) or any(one.is_meant_by(bare(key)) for one in known)
+            ):
+                kind = {str: "text", list: "an array"}.get(type(value), "an object")
+                raise MisfitError(
+                    "given under this name",
+                    f"it is {state}, while the key {json.dumps(key[:LONGEST_KEY], ensure_ascii=False)} holds {kind}",
+                    f".{slot.key}",
+                )
 
 
 def _refuse_relations(given: Mapping[str, object]) -> None:
@@ -316,12 +331,21 @@ def _take_if_one(given: Mapping[str, object], slot: Slot) -> object:
 def _spellings(given: Mapping[str, object], slot: Slot) -> dict[str, object]:
     found: dict[str, object] = {}
     for key, value in given.items():
-        # A record of a memory file states its kind under `type`, which is no type of ours.
-        if value is None or key == slot.key or (bare(key) == "type" and value in _RECORD_KINDS):
+        if value is None or key == slot.key or _is_record_kind(key, value):
             continue
         if slot.is_meant_by(bare(key)):
             found[key] = value
     return found
+
+
+def _is_record_kind(key: str, value: object) -> bool:
+    """Whether this is the kind of record of a memory file, under `type`, which is no type of ours."""
+    return bare(key) == "type" and value in _RECORD_KINDS
+
+
+def _only(given: Mapping[str, object], slot: Slot) -> dict[str, object]:
+    """What stands under another spelling of this slot."""
+    return {key: value for key, value in given.items() if slot.is_meant_by(bare(key))}
 
 
 def _unclear(key: str, found: Iterable[str]) -> MisfitError:
@@ -382,9 +406,11 @@ def _name(item: object) -> object:
     return item
 
 
-def _query(value: object) -> object:
+def _query(value: object, slot: Slot) -> object:
     if isinstance(value, dict) and len(value) == 1:
-        (value,) = value.values()
+        ((key, held),) = value.items()
+        if slot.is_meant_by(bare(key)) or bare(key) in TEXT_KEYS:
+            value = held
     if isinstance(value, list) and value and all(isinstance(item, (str, int, float)) for item in value):
         return " ".join(str(_text(item)) for item in value)
     return _text(value)

@@ -59,8 +59,15 @@ _FACTS: Final = (
 )
 _ENTITY_NAME: Final = _slot("entityName", "name entity node nodename title label subject")
 _ENDS: Final = (
-    _slot("from", "source subject head src fromentity sourceentity fromname sourcename fromnode sourcenode"),
-    _slot("to", "target object tail dst dest destination toentity targetentity toname targetname tonode targetnode"),
+    _slot(
+        "from",
+        "source subject head src fromentity sourceentity fromname sourcename fromnode sourcenode fromid sourceid",
+    ),
+    _slot(
+        "to",
+        "target object tail dst dest destination toentity targetentity toname targetname tonode targetnode "
+        "toid targetid",
+    ),
     _slot(
         "relationType",
         "type relation predicate relationship relationshiptype label kind verb edge edgetype name rel reltype "
