@@ -175,8 +175,8 @@ def with_type(line: EntityLine, entity_type: str) -> EntityLine:
 
 
 def with_ends(line: RelationLine, source: str, target: str) -> RelationLine:
-    """The relation between other ends; every other byte stays."""
-    text = _with_value(_with_value(line.raw.decode(), SOURCE_KEYS, source), TARGET_KEYS, target)
+    """The relation between other ends, under our keys; every other byte stays."""
+    text = _with_value(_with_value(_relation_in_our_keys(line), SOURCE_KEYS, source), TARGET_KEYS, target)
     return _edited_relation(line, text)
 
 
@@ -276,10 +276,28 @@ def _in_our_keys(line: EntityLine) -> str:
         first_key(value, TYPE_KEYS): "entityType",
         observations_key(value): "observations",
     }
+    return _with_keys(text, value, renamed, "entity", "entityType")
+
+
+def _relation_in_our_keys(line: RelationLine) -> str:
+    """The same for a relation."""
+    text = line.raw.decode()
+    value = parse(text)[0]
+    renamed: dict[str | None, str] = {
+        first_key(value, SOURCE_KEYS): "from",
+        first_key(value, TARGET_KEYS): "to",
+        first_key(value, RELATION_KEYS): "relationType",
+    }
+    return _with_keys(text, value, renamed, "relation", "relationType")
+
+
+def _with_keys(text: str, value: dict[str, Any], renamed: dict[str | None, str], kind: str, type_key: str) -> str:
+    """A record's text with these keys renamed. One that states its own type in place of its kind gets both."""
     stated = first_key(value, KIND_KEYS)
-    own_type = stated is not None and value[stated] != "entity" and first_key(value, TYPE_KEYS) is None
+    named = any(ours == type_key for key, ours in renamed.items() if key is not None)
+    own_type = stated is not None and value[stated] != kind and not named
     if own_type:  # a fork that writes `_type` for `type` goes on reading its records
-        renamed[stated] = "entityType"
+        renamed[stated] = type_key
     made = text
     for member in reversed(list(_members(text))):
         if member.key not in renamed:
@@ -291,7 +309,7 @@ def _in_our_keys(line: EntityLine) -> str:
         if ours != member.key and ours not in value:
             made = made[: member.start] + quote(ours) + made[text.index(":", member.start + len(member.key)) :]
     if own_type:
-        made = made[: made.index("{") + 1] + '"type":"entity",' + made[made.index("{") + 1 :].lstrip()
+        made = made[: made.index("{") + 1] + f'"type":"{kind}",' + made[made.index("{") + 1 :].lstrip()
     return made
 
 

@@ -28,6 +28,7 @@ _SCRIPT_PARTS: Final = (
     "layout.js",
     "viewport.js",
     "overview.js",
+    "tiles.js",
     "drawing.js",
     "graph.js",
     "controls.js",

@@ -50,7 +50,7 @@ function readJson(id) {
 }
 
 function makeLayout() {
-  return new Layout(Float64Array.from(model.nodes, (node) => 4.5 + Math.min(17, 1.7 * Math.sqrt(node.degree))));
+  return new Layout(Float64Array.from(model.nodes, (node) => SMALLEST_RADIUS + Math.min(LARGEST_RADIUS - SMALLEST_RADIUS, 1.7 * Math.sqrt(node.degree))));
 }
 
 /** Choose an entity, -1 for none. `move`: bring it to the middle; `open`: go to its details; `replace`: no step back. */

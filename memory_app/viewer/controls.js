@@ -16,8 +16,11 @@ Object.assign(Graph.prototype, {
   _nodeAt(x, y, margin) {
     let [found, nearest] = [-1, Infinity];
     const { scale, x: left, y: top } = this._camera;
+    const reach = margin + LARGEST_RADIUS * Math.max(1, scale);
     for (const id of this.scene.ids) {
-      const distance = Math.hypot(this.layout.x[id] * scale + left - x, this.layout.y[id] * scale + top - y);
+      const [dx, dy] = [this.layout.x[id] * scale + left - x, this.layout.y[id] * scale + top - y];
+      if (Math.abs(dx) > reach || Math.abs(dy) > reach) continue; // most of them, at little cost
+      const distance = Math.hypot(dx, dy);
       const rim = distance - this.drawing.radius(id, this.scene);
       if (rim <= margin && rim < nearest) [found, nearest] = [id, rim];
     }

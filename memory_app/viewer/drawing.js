@@ -17,6 +17,8 @@ const ARROWS_UP_TO = 1200; // links; more arrows than that are noise
 const FADED = 0.16;
 const GROUP_FONT = "600 15px system-ui, sans-serif";
 const DOTS_FROM = 2600; // nodes in sight: so many are drawn as dots
+const LARGEST_DOT = 7; // pixels
+const DOT_MARGIN = LARGEST_DOT / 2; // how far beyond a tile a dot may stand that reaches into it
 const NAMES_OF_NODES_FROM = 0.9; // the scale of the overview from which entities are named, not groups
 
 class Drawing {
@@ -25,6 +27,7 @@ class Drawing {
     this.context = canvas.getContext("2d");
     this.model = model;
     this._widths = new Map();
+    this._tiles = new Tiles();
     this.readColours();
   }
 
@@ -32,6 +35,7 @@ class Drawing {
   replace(model) {
     this.model = model;
     this._widths.clear();
+    this._tiles.clear();
   }
 
   /** Take the colours from the style sheet; again after a change between light and dark. */
@@ -46,6 +50,12 @@ class Drawing {
     for (const name of ["--canvas", "--link", "--text", "--muted", "--accent", "--ghost"]) this.colours[name] = resolved(name);
     for (let index = 0; index < COLOURS; index++) this.colours[`--c${index}`] = resolved(`--c${index}`);
     probe.remove();
+    this._tiles.clear();
+  }
+
+  /** Whether what was drawn last is for the moment, to be drawn again when the camera rests. */
+  get rough() {
+    return this._tiled && this._tiles.stretched;
   }
 
   /** Nodes shrink more slowly than distances, so that they stay visible from afar. */
@@ -57,7 +67,7 @@ class Drawing {
     const ratio = window.devicePixelRatio || 1;
     this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
     this.context.clearRect(0, 0, scene.width, scene.height);
-    this._paint(scene);
+    this._paint(scene, true);
   }
 
   /** Draw on another context, which has the form of a canvas's. */
@@ -66,22 +76,28 @@ class Drawing {
     this.context = context;
     context.fillStyle = this.colours["--canvas"];
     context.fillRect(0, 0, scene.width, scene.height);
-    this._paint(scene);
+    this._paint(scene, false);
     this.context = own;
   }
 
-  _paint(scene) {
+  /** `tiled`: what is painted already may be used again. A picture for a file is painted anew. */
+  _paint(scene, tiled) {
     const context = this.context;
     this._focus(scene);
     const quiet = [];
     const lit = [];
-    if (scene.overview !== null) this._drawGroupLinks(scene);
     const inSight = this._inSight(scene);
+    const dots = inSight.length > DOTS_FROM;
+    this._tiled = dots && tiled && scene.overview !== null;
+    if (this._tiled) this._drawTiles(scene, inSight);
+    else {
+      if (scene.overview !== null) this._drawGroupLinks(scene, this._near === null ? 0.28 : 0.12);
+      if (dots) this._drawDots(scene, inSight);
+    }
     for (const link of this._links(scene, inSight)) (this._isLit(link) ? lit : quiet).push(link);
     this._drawLinks(scene, quiet, false);
     this._drawLinks(scene, lit, true);
-    if (inSight.length > DOTS_FROM) this._drawDots(scene, inSight);
-    else {
+    if (!dots) {
       this._drawNodes(scene, inSight, true);
       this._drawNodes(scene, inSight, false);
     }
@@ -192,10 +208,10 @@ class Drawing {
     return [...found];
   }
 
-  _inSight(scene) {
+  _inSight(scene, margin = 80) {
     const { scale, x: left, y: top } = scene.camera;
     const { x, y } = scene.layout;
-    const [margin, found] = [80, []];
+    const found = [];
     for (const id of scene.ids) {
       const [atX, atY] = [x[id] * scale + left, y[id] * scale + top];
       if (atX > -margin && atY > -margin && atX < scene.width + margin && atY < scene.height + margin) found.push(id);
@@ -203,11 +219,39 @@ class Drawing {
     return found;
   }
 
-  /** Many nodes from afar: a dot each, all of a colour at once. */
+  /** Many nodes from afar: a dot each. */
   _drawDots(scene, ids) {
+    if (this._near === null) this._dots(scene, ids, scene.camera);
+    else {
+      this.context.globalAlpha = FADED * 1.6;
+      this._dots(scene, ids.filter((id) => !this._near.has(id)), scene.camera);
+      this.context.globalAlpha = 1;
+      this._dots(scene, ids.filter((id) => this._near.has(id)), scene.camera);
+    }
+  }
+
+  /** Group links and dots from their tiles; what the eye is led to is painted over them. */
+  _drawTiles(scene, inSight) {
     const context = this.context;
-    const { scale, x: left, y: top } = scene.camera;
-    const { x, y } = scene.layout;
+    context.globalAlpha = this._near === null ? 1 : FADED * 1.6;
+    this._tiles.draw(context, scene, (onto, camera, width, height) => {
+      const own = this.context;
+      this.context = onto;
+      const near = this._near;
+      this._near = null;
+      this._drawGroupLinks({ overview: scene.overview, camera }, 0.28);
+      this._dots(scene, this._inSight({ ids: scene.ids, layout: scene.layout, camera, width, height }, DOT_MARGIN), camera);
+      this._near = near;
+      this.context = own;
+    });
+    context.globalAlpha = 1;
+    if (this._near !== null) this._dots(scene, inSight.filter((id) => this._near.has(id)), scene.camera);
+  }
+
+  /** Squares, all of a colour at once. */
+  _dots(scene, ids, { scale, x: left, y: top }) {
+    const context = this.context;
+    const { x, y, radii } = scene.layout;
     const byType = new Map();
     for (const id of ids) {
       const type = this.model.nodes[id].type;
@@ -216,25 +260,20 @@ class Drawing {
     }
     for (const [type, some] of byType) {
       context.fillStyle = this.colours[type.colour];
-      for (const faded of this._near === null ? [false] : [true, false]) {
-        context.globalAlpha = faded ? FADED * 1.6 : 1;
-        for (const id of some) {
-          if (this._near !== null && this._isFaded(id) !== faded) continue;
-          const size = Math.max(1.6, Math.min(7, scene.layout.radii[id] * scale * 1.4));
-          context.fillRect(x[id] * scale + left - size / 2, y[id] * scale + top - size / 2, size, size);
-        }
+      for (const id of some) {
+        const size = Math.max(1.6, Math.min(LARGEST_DOT, radii[id] * scale * 1.4));
+        context.fillRect(x[id] * scale + left - size / 2, y[id] * scale + top - size / 2, size, size);
       }
     }
-    context.globalAlpha = 1;
   }
 
   /** How strongly groups belong together. */
-  _drawGroupLinks(scene) {
+  _drawGroupLinks(scene, alpha) {
     const context = this.context;
     const { scale, x, y } = scene.camera;
     const { groups, links } = scene.overview;
     context.strokeStyle = this.colours["--link"];
-    context.globalAlpha = this._near === null ? 0.28 : 0.12;
+    context.globalAlpha = alpha;
     for (const [least, most, width] of [[1, 2, 0.7], [3, 9, 1.6], [10, Infinity, 3.5]]) {
       context.beginPath();
       for (const { from, to, amount } of links) {

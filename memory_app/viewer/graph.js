@@ -349,7 +349,7 @@ class Graph {
     if (this._following && steps > 0) this._goal = this._aim();
     if (this._goal !== null) this._moveCamera();
     if (!(reducedMotion.matches && this.layout.moving)) this.drawing.draw(this.scene);
-    if (this.layout.moving || this._goal !== null) this.draw();
+    if (this.layout.moving || this._goal !== null || this.drawing.rough) this.draw();
     else this.canvas.dataset.state = "still";
   }
 

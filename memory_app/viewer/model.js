@@ -130,28 +130,36 @@ class Model {
     kind.count += 1;
     const made = { from: from.id, to: to.id, type: name, kind };
     this.relations.push(made);
-    for (const node of new Set([from, to])) {
-      node.relations.push(made);
-      node.degree += 1;
-    }
+    from.relations.push(made);
+    from.degree += 1;
+    if (to === from) return;
+    to.relations.push(made);
+    to.degree += 1;
   }
 
+  /** Without a map of pairs, which is slow for many: the links of one node after another, by marks in an array. */
   _groupLinks() {
-    const links = new Map();
-    const key = (from, to) => from * this.nodes.length + to;
-    for (const relation of this.relations) {
-      const found = links.get(key(relation.from, relation.to));
-      if (found !== undefined) {
-        found.relations.push(relation);
-        continue;
+    const marks = new Array(this.nodes.length).fill(null); // the link from the node in hand to each other one
+    for (const node of this.nodes) {
+      for (const relation of node.relations) {
+        if (relation.from !== node.id) continue;
+        const known = marks[relation.to];
+        if (known !== null && known.from === node.id) {
+          known.relations.push(relation);
+          continue;
+        }
+        const link = { from: node.id, to: relation.to, relations: [relation], twoWay: false };
+        marks[link.to] = link;
+        this.links.push(link);
+        node.links.push(link);
       }
-      const link = { from: relation.from, to: relation.to, relations: [relation], twoWay: false };
-      links.set(key(link.from, link.to), link);
-      this.links.push(link);
-      this.nodes[link.from].links.push(link);
-      if (link.to !== link.from) this.nodes[link.to].links.push(link);
     }
-    for (const link of this.links) link.twoWay = link.from !== link.to && links.has(key(link.to, link.from));
+    for (const link of this.links) if (link.to !== link.from) this.nodes[link.to].links.push(link);
+    marks.fill(null);
+    for (const node of this.nodes) {
+      for (const link of node.links) if (link.from === node.id) marks[link.to] = link;
+      for (const link of node.links) if (link.from !== node.id) link.twoWay = marks[link.from]?.from === node.id;
+    }
   }
 }
 

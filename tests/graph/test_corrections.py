@@ -52,6 +52,30 @@ def test_a_renamed_entity_keeps_its_place_its_other_keys_and_its_relations() -> 
 
 
 @pytest.mark.parametrize(
+    ("relation", "after"),
+    [
+        (
+            b'{"type":"relation","source":"Ann","target":"Acme","relation_type":"works at","weight":2.50}',
+            b'{"type":"relation","from":"Bea","to":"Acme","relationType":"works at","weight":2.50}',
+        ),
+        (
+            b'{"from":"Acme", "to" : "Ann","type":"pays"}',
+            b'{"type":"relation","from":"Acme", "to" : "Bea","relationType":"pays"}',
+        ),
+        (
+            b'{"type":"relation","from":"Ann","source":"chat","to":"Acme","relationType":"works at"}',
+            b'{"type":"relation","from":"Bea","source":"chat","to":"Acme","relationType":"works at"}',
+        ),
+    ],
+    ids=["spelled", "typed", "kept"],
+)
+def test_a_relation_that_follows_is_written_with_our_keys(relation: bytes, after: bytes) -> None:
+    entities = b"".join(FILE.splitlines(keepends=True)[:3])
+    graph = corrections.rename_entity(read(entities + relation + b"\n"), "Ann", "Bea")
+    assert written(graph).splitlines()[-1] == after
+
+
+@pytest.mark.parametrize(
     ("old", "new", "text"),
     [
         ("Nobody", "X", "Entity with name Nobody not found"),

@@ -11,7 +11,20 @@ import pytest
 
 from tests.viewer import memories
 from tests.viewer.conftest import Open
-from tests.viewer.steps import STILL, chosen, drawn, focused, go_to, go_to_name, look_for, middle, shown, wait_for
+from tests.viewer.steps import (
+    STILL,
+    chosen,
+    drag,
+    drawn,
+    focused,
+    go_to,
+    go_to_name,
+    look_for,
+    middle,
+    picture,
+    shown,
+    wait_for,
+)
 
 PROBES = (
     "<img src=x onerror=\"document.body.dataset.bad='1'\">",
@@ -117,7 +130,7 @@ def test_two_thousand_entities_are_drawn_whole(open_page: Open) -> None:
 def test_twenty_thousand_entities_are_shown_in_groups_and_by_neighbourhood(open_page: Open) -> None:
     page = open_page(memories.many(20000))
     page.wait(STILL)
-    assert page.text("#status") == "20,000 entities in 1,589 groupsMost connected"
+    assert page.text("#status") == "20,000 entities in 676 groupsMost connected"
     names = [one["text"] for one in drawn(page) if one["text"]]
     assert names[0] == "Company 0", "the largest group is named by its best connected"
     assert len(names) > 20
@@ -144,6 +157,38 @@ def test_twenty_thousand_entities_are_shown_in_groups_and_by_neighbourhood(open_
     page.focus("#table")
     page.press("End")
     page.wait("document.querySelector('[aria-rowindex=\"20001\"]')")
+
+
+def test_panning_the_overview_moves_what_is_painted_and_gives_the_same_picture(open_page: Open) -> None:
+    page = open_page(memories.many(5000))
+    page.wait(STILL)
+    page.evaluate(
+        "(c => { const fill = c.fillRect; window.dots = 0;"
+        "c.fillRect = function (...box) { window.dots += 1; return fill.apply(this, box); }; })"
+        "(CanvasRenderingContext2D.prototype)"
+    )
+    for _ in range(3):
+        drag(page, 700, 735, -30, -60)
+        drag(page, 640, 640, 30, 60)
+    page.wait(STILL)
+    assert page.evaluate("window.dots") < 5000, "each dot is painted once at most, not with every frame"
+    moved = picture(page)
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")  # has everything painted anew
+    page.wait(STILL)
+    assert page.evaluate("window.dots") >= 5000
+    assert picture(page) == moved
+
+
+def test_zooming_the_overview_ends_with_a_sharp_picture(open_page: Open) -> None:
+    page = open_page(memories.many(5000), prefers_reduced_motion="no-preference")
+    page.wait(STILL)
+    page.focus("#graph")
+    page.press("-")
+    page.wait(STILL)
+    zoomed = picture(page)
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    page.wait(STILL)
+    assert picture(page) == zoomed
 
 
 def test_a_click_brings_in_hidden_neighbours(open_page: Open) -> None:
