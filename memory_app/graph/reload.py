@@ -1,4 +1,4 @@
-"""The next snapshot of a file that somebody else changed, at the cost of what changed.
+"""Reloading: the next snapshot of a file that somebody else changed, at the cost of what changed.
 
 Another process's save leaves all lines but a few as they were. The blocks before the first and after the last
 difference are compared as a whole; only the lines between are looked at, and only those that are new are parsed. Where

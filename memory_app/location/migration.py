@@ -1,4 +1,4 @@
-"""Bringing an old memory file to its place: a `memory.json` of earlier releases becomes `memory.jsonl`.
+"""Migration: a `memory.json` of earlier releases becomes `memory.jsonl`.
 
 `find` is the one way from the options to the file that is used: it chooses, and where the choice names an old file it
 renames that (or, for a caller that must not write, uses it under its old name). A path that somebody gave is never
