@@ -1,8 +1,8 @@
-"""The command line. Without a command it serves one client over stdin and stdout, and starts doing so at once.
+"""The command line. Without a command it serves one client over stdin and stdout, as soon as possible.
 
 Every command comes by way of `memory_app.commands`, which is not even imported by a server.
 
-Exit status: 0 after a normal end, 2 with one line on stderr when what was asked for cannot be meant; commands say more.
+Exit status: 0 after a normal end, 2 with one line on stderr for wrong use; commands define more.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _print(what: str) -> int:
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
-    except BrokenPipeError:  # whoever reads has stopped
+    except BrokenPipeError:  # the reader has stopped
         os._exit(0)
     except OSError as error:
         if sys.stderr is not None:

@@ -1,4 +1,4 @@
-"""Access control lists and extended attributes of a replaced file: its successor has them, or gives nobody more.
+"""Access control lists and extended attributes: a new file gets those of the file it replaces, or grants nobody more.
 
 Only Linux has calls for them in the standard library. There the group bits of a file with a list are not the rights of
 its group but the most that the list may give (its mask); a copy with the mode alone would open it to the group. So:

@@ -1,4 +1,4 @@
-"""A private file for another program to edit: 0600 in a new folder 0700, which nobody can guess and which goes."""
+"""A private file for another program to edit: 0600, in a new folder (0700, unguessable name), removed after use."""
 
 from __future__ import annotations
 

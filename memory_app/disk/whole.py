@@ -1,4 +1,4 @@
-"""Whole files: read at one moment, or written, synced and named; all of it or nothing.
+"""Whole files: read at one moment, or written, synced and renamed; all or nothing.
 
 A new file is written under a temporary name in its own folder and gets its final name when it is complete:
 

@@ -1,4 +1,4 @@
-"""Names that come near another one: what a misspelt name may have meant, and what a new name may double.
+"""Near names: what a misspelt name may mean, and what a new name may duplicate.
 
 A name's key is its folded form without white space, so names with one key differ by case, spaces, marks or width alone.
 The blocks keep the keys of their lines as one text, and marks that tell which keys cannot be there: so a new name

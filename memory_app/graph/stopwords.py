@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001 (letters that look alike are among the words)
-"""Words that say nothing about what is looked for, in the languages that people write; data for the loose search.
+"""Stop words in many languages; data for the loose search.
 
 Folded when they are used. One list serves all languages, so a word that means something in another one (English `car`,
 `war`, `hat`) stands in AMBIGUOUS: it counts where it is found, and is not missed where it is not.

@@ -1,4 +1,4 @@
-"""Words: what the loose search takes a text and a query apart into.
+"""Words: how the loose search splits a text and a query.
 
 A text gives its words, split at camelCase, `-` and `_`, and what a hyphen joins also as one (`wifi` of `Wi-Fi`). Where
 a script writes no spaces it gives pieces instead: single characters and pairs of Chinese ones, pairs of hiragana,

@@ -1,4 +1,4 @@
-"""Changes that wait for the writer, and what becomes of each: a result, its own error, or the store's error for all.
+"""Changes that wait for the writer, and the outcome of each: a result, its own error, or the store's error for all.
 
 Knows no file and no lock, and starts no thread.
 """

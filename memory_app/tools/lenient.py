@@ -1,4 +1,4 @@
-"""Arguments as models send them, brought into the form that the schema wants.
+"""Lenient arguments: from the forms that models send to the form of the schema.
 
 Only what does not fit as it is comes here. Rules:
 - A spelling is taken for a key only where nothing else can be meant: the right key wins, and of two spellings for one
