@@ -35,7 +35,8 @@ addEventListener("DOMContentLoaded", () => {
 _DRAG: Final = """
 new Promise((done) => {
   const canvas = document.querySelector("#graph");
-  const at = (kind, x, y) => canvas.dispatchEvent(new PointerEvent(kind, { pointerId: 1, button: 0, buttons: 1, clientX: x, clientY: y, bubbles: true }));
+  const how = { pointerId: 1, button: 0, buttons: 1, bubbles: true };
+  const at = (kind, x, y) => canvas.dispatchEvent(new PointerEvent(kind, { ...how, clientX: x, clientY: y }));
   canvas.setPointerCapture = () => {};
   const [times, busy] = [[], []];
   let [x, step] = [500, 0];
