@@ -54,7 +54,7 @@ def memory(tmp_path: Path) -> Path:
 
 
 def save(memory: Path) -> None:
-    store = Store(str(memory), print)
+    store = Store(str(memory), print, history_days=0)
     store.submit(lambda graph: (create_entities(graph, [NewEntity("New", "t", ())])[0], None)).result(PATIENCE)
     store.close(0)
     assert b"New" in memory.read_bytes()
