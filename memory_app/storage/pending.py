@@ -48,10 +48,11 @@ def _apply_as_batch(calls: Sequence[Call], start: int, end: int, graph: Graph) -
         call = calls[at]
         try:
             after, call.outcome = call.change(after)
+            continue
         except Exception as error:  # noqa: BLE001 (as in `_apply_one`)
-            if batch.steps != steps:
-                return _apply_as_batch(calls, start, at, graph) if at > start else (graph, at)
             call.outcome = error
+        if batch.steps != steps:
+            return _apply_as_batch(calls, start, at, graph) if at > start else (graph, at)
     batch.close()
     return (graph if after is first else after), end
 

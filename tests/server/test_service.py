@@ -27,6 +27,7 @@ def garbage() -> Iterator[Callable[[], list[object]]]:
         gc.garbage.clear()
         return found
 
+    gc.collect()  # what other tests have left is none of this one's
     gc.disable()
     gc.set_debug(gc.DEBUG_SAVEALL)
     yield collected
