@@ -7,6 +7,7 @@ Exit status: 0 after a normal end, 2 with one line on stderr when what was asked
 
 from __future__ import annotations
 
+import _thread
 import os
 import sys
 from collections.abc import Sequence
@@ -32,6 +33,11 @@ options:
 """
 
 
+_STACK: Final = 8 << 20
+"""Bytes; what glibc gives a thread, unless `ulimit -s` is lower, where musl gives 128 KiB: too little for the parser of
+some interpreters. Only what is touched of it takes memory."""
+
+
 class Asked(NamedTuple):
     """What the command line asks for: `command` and its arguments are run in place of serving."""
 
@@ -45,6 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; returns the exit status."""
     from memory_app.errors import UsageError
 
+    _give_threads_room()
     try:
         asked = read_arguments(sys.argv[1:] if arguments is None else arguments)
         if asked.command is None:
@@ -88,6 +95,15 @@ def read_arguments(arguments: Sequence[str]) -> Asked:
             value = rest.pop(0)
         asked = asked._replace(file=value) if name == "--file" else asked._replace(profile=value)
     return asked
+
+
+def _give_threads_room() -> None:
+    """Have every thread's stack hold the deepest JSON that the interpreter's parser takes."""
+    if sys.platform == "linux":
+        try:
+            _thread.stack_size(_STACK)
+        except (ValueError, RuntimeError):  # no such stack here: the system's own must do
+            pass
 
 
 def _print(what: str) -> int:
