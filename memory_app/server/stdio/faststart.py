@@ -127,7 +127,7 @@ def _rebuilt_at_first_use() -> Iterator[None]:
 
     plain: Any = pydantic.BaseModel.__dict__["model_rebuild"]
 
-    def rebuild(cls: type[pydantic.BaseModel], **how: Any) -> bool | None:
+    def rebuild(cls: type[pydantic.BaseModel], /, **how: Any) -> bool | None:
         return plain.__get__(None, cls)(**how) if how else None
 
     pydantic.BaseModel.model_rebuild = classmethod(rebuild)  # type: ignore[assignment, method-assign]
