@@ -10,15 +10,22 @@ import stat
 import subprocess
 import sys
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jsonschema  # type: ignore[import-untyped,unused-ignore]  # ships no types
 import pytest
 
+from tests import driver as processes
 from tests import placing
-from tests.driver import Driver, Message, serve
+from tests.driver import Driver, Message
+
+
+def serve(archive: Path, folder: Path, env: Mapping[str, str] | None = None, **options: Any) -> Driver:
+    """A server without a history, which has tests of its own: here it is looked at what else stands beside a memory."""
+    return processes.serve(archive, folder, env={"MEMORY_HISTORY": "off", **(env or {})}, **options)
+
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="modes and links of POSIX")
 

@@ -222,13 +222,13 @@ def test_wherever_the_descriptors_run_out_a_call_is_answered_soon_and_truly(arch
             answer = driver.call("create_entities", entity(f"with {limit}"))
             text = answer["content"][0]["text"]
             if answer["isError"]:
-                assert "Too many open files" in text
+                assert "too many" in text.lower() and "open" in text
             if not answer["isError"] or "The change is stored" in text:
                 stored.append(f"with {limit}")
             assert names(tmp_path) == stored
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (before, hard))
         assert driver.call("create_entities", entity("last"))["isError"] is False
-        assert sorted(path.name for path in tmp_path.iterdir()) == ["memory.jsonl"]
+        assert {path.name for path in tmp_path.iterdir()} <= {"memory.jsonl", "memory.jsonl.history"}
         assert driver.finish() == 0
     assert names(tmp_path) == [*stored, "last"]
 

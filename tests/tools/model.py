@@ -61,7 +61,7 @@ def without_near(result: Result) -> Result:
 
 def refuse_empty_names(entities: list[Result]) -> None:
     for number, entity in enumerate(entities):
-        if not entity["name"].strip():
+        if not entity["name"]:
             raise Broken(
                 f"create_entities: entities[{number}].name must be a name, but it is empty. Nothing was done. "
                 'Example of a right call: {"entities":[{"name":"Ann","entityType":"person",'
