@@ -35,7 +35,8 @@ addEventListener("DOMContentLoaded", () => {
 _DRAG: Final = """
 new Promise((done) => {
   const canvas = document.querySelector("#graph");
-  const at = (kind, x, y) => canvas.dispatchEvent(new PointerEvent(kind, { pointerId: 1, button: 0, buttons: 1, clientX: x, clientY: y, bubbles: true }));
+  const held = { pointerId: 1, button: 0, buttons: 1, bubbles: true };
+  const at = (kind, clientX, clientY) => canvas.dispatchEvent(new PointerEvent(kind, { ...held, clientX, clientY }));
   canvas.setPointerCapture = () => {};
   const [times, busy] = [[], []];
   let [x, step] = [500, 0];
