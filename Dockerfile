@@ -22,4 +22,6 @@ ENV MEMORY_SERVER_HOME=/app/dist \
     PYTHONUNBUFFERED=1
 WORKDIR /app/dist
 # Starts as root to take over an older image's volume, then becomes an unprivileged user; with --user it changes nothing.
+# For `serve --http`; healthy as well where nothing listens, since then it serves on stdio.
+HEALTHCHECK --interval=30s --timeout=6s CMD ["/python3","-I","-c","import socket,urllib.request as u; s=socket.socket(); s.connect_ex(('127.0.0.1',8765)) or u.urlopen('http://127.0.0.1:8765/ready',timeout=5)"]
 ENTRYPOINT ["/python3", "-I", "/opt/memory-server/entry.py"]

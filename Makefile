@@ -3,6 +3,8 @@
 
 PYTHON ?= python3
 PYTEST_ARGS ?=
+# Two processes, each with whole files: most tests wait for a process of their own.
+PYTEST_WORKERS ?= -n 2 --dist loadfile
 BENCH_ARGS ?=
 PYTHONS ?=
 BUILD := $(PYTHON) -m build
@@ -11,7 +13,7 @@ VENV := .venv/bin/python
 PYTEST_ENV := MEMORY_SERVER_PYZ=$(CURDIR)/$(HOST)
 PYTEST := $(PYTEST_ENV) $(VENV) -m pytest
 
-.PHONY: help run test check coverage pyz pyz-host pyz-platforms mcpb stress bench platforms pins startup platform-table clean
+.PHONY: help run test check coverage pyz pyz-host pyz-platforms mcpb stress bench platforms pins startup platform-table tools-page clean
 
 help:
 	@echo 'make run             serve on stdio: dist/memory-server.pyz, made for this platform unless it is there'
@@ -25,14 +27,14 @@ help:
 	@echo 'make stress          the long tests: crashes, races, full disks; PARTS="kills files" for some of them'
 	@echo 'make bench           every cost beside the npm server'
 	@echo 'make platforms       the archive on every interpreter, platform and client that can be had here'
-	@echo 'make pins            resolve the requirements anew (needs uv); make startup, make platform-table: see build/'
+	@echo 'make pins            resolve the requirements anew (needs uv); make startup, platform-table, tools-page: see build/'
 	@echo 'make clean           remove what was made, but for the downloads in .cache and memories in dist'
 
 run:
 	@exec $(BUILD) run
 
 test: check pyz-host
-	@$(PYTEST) $(PYTEST_ARGS)
+	@$(PYTEST) $(PYTEST_WORKERS) $(PYTEST_ARGS)
 
 check: .venv-ready
 	@$(VENV) -m ruff check .
@@ -78,6 +80,9 @@ startup: .venv-ready pyz-host
 
 platform-table: .venv-ready
 	@$(VENV) -m build.platform_table
+
+tools-page: .venv-ready
+	@$(VENV) -m build.tools_page
 
 # `make run` keeps its memory in dist, beside the archive: that is not ours to remove.
 clean:

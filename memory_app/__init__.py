@@ -1,4 +1,4 @@
-"""The memory that people give to their AI assistants, as one file."""
+"""The memory of AI assistants in one file."""
 
 from __future__ import annotations
 

@@ -1,12 +1,13 @@
-"""The command line. Without a command it serves one client over stdin and stdout, and starts doing so at once.
+"""The command line. Without a command it serves one client over stdin and stdout, as soon as possible.
 
 Every command comes by way of `memory_app.commands`, which is not even imported by a server.
 
-Exit status: 0 after a normal end, 2 with one line on stderr when what was asked for cannot be meant; commands say more.
+Exit status: 0 after a normal end, 2 with one line on stderr for wrong use; commands define more.
 """
 
 from __future__ import annotations
 
+import _thread
 import os
 import sys
 from collections.abc import Sequence
@@ -32,6 +33,11 @@ options:
 """
 
 
+_STACK: Final = 8 << 20
+"""Bytes; what glibc gives a thread, unless `ulimit -s` is lower, where musl gives 128 KiB: too little for the parser of
+some interpreters. Only what is touched of it takes memory."""
+
+
 class Asked(NamedTuple):
     """What the command line asks for: `command` and its arguments are run in place of serving."""
 
@@ -45,6 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; returns the exit status."""
     from memory_app.errors import UsageError
 
+    _give_threads_room()
     try:
         asked = read_arguments(sys.argv[1:] if arguments is None else arguments)
         if asked.command is None:
@@ -90,6 +97,15 @@ def read_arguments(arguments: Sequence[str]) -> Asked:
     return asked
 
 
+def _give_threads_room() -> None:
+    """Have every thread's stack hold the deepest JSON that the interpreter's parser takes."""
+    if sys.platform == "linux":
+        try:
+            _thread.stack_size(_STACK)
+        except (ValueError, RuntimeError):  # no such stack here: the system's own must do
+            pass
+
+
 def _print(what: str) -> int:
     if what == "--version":
         text = f"memory-server {__version__}\n"
@@ -104,7 +120,7 @@ def _print(what: str) -> int:
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
-    except BrokenPipeError:  # whoever reads has stopped
+    except BrokenPipeError:  # the reader has stopped
         os._exit(0)
     except OSError as error:
         if sys.stderr is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import platform
 import re
 import shlex
 import shutil
@@ -24,18 +25,19 @@ from memory_app.commands.help import topics
 from memory_app.commands.screen.pages import rendered
 from memory_app.commands.screen.terminal import Terminal, columns
 from memory_app.location.environment import SET_BY_PEOPLE
-from memory_app.lock import lock
+from memory_app.lock import heartbeat, lock
 from memory_app.server import messages
 from memory_app.storage import memory_file
 from memory_app.tools import arguments, plans
 from memory_app.tools.prompts import PERSONAL_MEMORY
 from tests.commands.running import environment
+from tests.placing import put
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 GUIDE = ROOT / "memory_app" / "guide"
 PAGES = sorted(GUIDE.glob("*.md"))
-TRANSLATIONS = ("de", "pt", "zh")
+TRANSLATIONS = ("de", "es", "fr", "ja", "pt", "zh")
 PROGRAM = "python memory-server.pyz"
 MACHINES = (
     Machine("linux", {"HOME": "~"}),
@@ -138,29 +140,57 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert set(re.findall(r"\]\[(\w+)\]", written)) == set(defined)
 
 
-def test_links_that_install_hold_a_server_of_ours() -> None:
-    defined = dict(re.findall(r"^\[(\w+)\]: (\S+)$", text(README), re.MULTILINE))
-    servers = {name: parse_qs(urlsplit(url).query) for name, url in defined.items()}
-    for name, query in servers.items():
+def installs(page: str) -> dict[str, str]:
+    """The links of a page that install the server, by their text."""
+    links = re.findall(
+        r"\[([^\]]+)\]\((https://(?:insiders\.vscode\.dev|vscode\.dev|cursor\.com)/\S+)\)", text(GUIDE / page)
+    )
+    return dict(links)
+
+
+def test_links_that_install_in_vs_code_hold_a_server_of_ours() -> None:
+    links = installs("vscode.md")
+    names = [
+        f"{quality}{kind}"
+        for quality in ("VS Code", "VS Code Insiders")
+        for kind in ("", " on Windows", " with Docker")
+    ]
+    assert list(links) == names
+    image = re.search(r"`docker (run [^`]+)`", text(README))
+    assert image is not None
+    for name, url in links.items():
+        insiders = "Insiders" in name
+        assert urlsplit(url).netloc == ("insiders.vscode.dev" if insiders else "vscode.dev")
+        query = parse_qs(urlsplit(url).query)
         assert query["name"] == ["memory"]
-        config = query["config"][0]
-        server = json.loads(base64.b64decode(config) if name.startswith("cur") else config)
-        if name.endswith("d"):
-            image = re.search(r"`docker (run [^`]+)`", text(README))
-            assert image is not None
-            assert server["command"] == "docker"
-            assert server["args"] == image[1].split()
-        elif name.startswith("cur"):
-            assert server == {"command": "python3", "args": ["${userHome}/memory-server.pyz"]}
-        else:
-            command = "python" if name == "vsw" else "python3"
-            assert server == {"type": "stdio", "command": command, "args": ["${input:archive}"]}
-            assert [one["id"] for one in json.loads(query["inputs"][0])] == ["archive"]
-    direct = re.search(r"^vscode:mcp/install\?(\S+)$", text(README), re.MULTILINE)
+        assert query.get("quality") == (["insiders"] if insiders else None)
+        server = json.loads(query["config"][0])
+        if name.endswith("Docker"):
+            assert server == {"type": "stdio", "command": "docker", "args": image[1].split()}
+            continue
+        command = "python" if name.endswith("Windows") else "python3"
+        assert server == {"type": "stdio", "command": command, "args": ["${input:archive}"]}
+        assert [one["id"] for one in json.loads(query["inputs"][0])] == ["archive"]
+    direct = re.search(r"^vscode:mcp/install\?(\S+)$", text(GUIDE / "vscode.md"), re.MULTILINE)
     assert direct is not None
-    whole = json.loads(unquote(direct[1]))
-    config, inputs = (json.loads(servers["vs3"][key][0]) for key in ("config", "inputs"))
-    assert whole == {"name": "memory", **config, "inputs": inputs}
+    query = parse_qs(urlsplit(links["VS Code"]).query)
+    config, inputs = (json.loads(query[key][0]) for key in ("config", "inputs"))
+    assert json.loads(unquote(direct[1])) == {"name": "memory", **config, "inputs": inputs}
+
+
+def test_links_that_install_in_cursor_hold_a_server_of_ours() -> None:
+    links = installs("clients.md")
+    image = re.search(r"`docker (run [^`]+)`", text(README))
+    assert image is not None
+    servers = []
+    for url in links.values():
+        query = parse_qs(urlsplit(url).query)
+        assert query["name"] == ["memory"]
+        servers.append(json.loads(base64.b64decode(query["config"][0])))
+    assert servers == [
+        {"command": "python3", "args": ["${userHome}/memory-server.pyz"]},
+        {"command": "docker", "args": image[1].split()},
+    ]
 
 
 def test_the_system_prompt_is_the_one_that_is_served() -> None:
@@ -181,6 +211,12 @@ def test_the_limits_that_are_told_are_those_of_the_program() -> None:
     assert f"waits** for the lock {lock.WAIT:.0f} seconds at most" in text(README)
     assert f"{large} GiB for the file, {answer} MiB for a line and for an answer" in text(GUIDE / "reliability.md")
     assert f"not renewed for {lock.UNREFRESHED:.0f} seconds" in text(GUIDE / "how-it-works.md")
+    for rule, seconds in (
+        ("The holder renews the lock's time while it works | every", heartbeat.INTERVAL),
+        ("A lock that nobody renewed is removed | after", lock.UNREFRESHED),
+        ("A call that cannot get the lock fails, and nothing is written | after", lock.WAIT),
+    ):
+        assert f"| {rule} {seconds:.0f} seconds |" in text(GUIDE / "lock.md")
 
 
 def test_every_target_of_the_makefile_is_in_the_readme() -> None:
@@ -230,7 +266,7 @@ def test_a_transcript_is_what_happens(page: Path, archive: Path, tmp_path: Path)
             words = shlex.split(line)
             if words[0] == "cat":
                 if place == 0:
-                    (home / words[1]).write_bytes(expected.encode())
+                    put(home / words[1], expected)
                 assert (home / words[1]).read_text("utf-8") == expected, line
                 continue
             assert words[:2] == PROGRAM.split(), line
@@ -254,7 +290,11 @@ def ran(words: list[str], home: Path) -> str:
 
 def masked(output: str, home: Path) -> str:
     """Without what differs from run to run: the folder and the times."""
-    return re.sub(r"\b\d{8}T\d{6}Z\b", "TIME", output.replace(str(home), "~").replace("\\", "/"))
+    return re.sub(
+        r"\b\d{8}T\d{6}Z\b|\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b",
+        "TIME",
+        output.replace(str(home), "~").replace("\\", "/"),
+    )
 
 
 def test_the_generated_parts_have_their_marks() -> None:
@@ -276,10 +316,27 @@ def test_a_page_fits_the_terminal(page: Path, monkeypatch: pytest.MonkeyPatch) -
         assert "**" not in line, line
 
 
-def test_the_readme_quotes_the_proofs_as_the_guide_does() -> None:
+def test_what_the_proofs_printed_stands_in_one_place() -> None:
+    """A figure of theirs that is said again in prose would go its own way at the next run."""
     proofs = re.compile(r"^```\n(faults: .*?)^```$", re.MULTILINE | re.DOTALL)
-    quoted, told = proofs.findall(text(README)), proofs.findall(text(GUIDE / "reliability.md"))
-    assert quoted == told != []
+    told = [(page.name, found) for page in (README, *PAGES) for found in proofs.findall(text(page))]
+    assert [name for name, _ in told] == ["reliability.md"]
+    figures = set(re.findall(r"\d+,\d{3}|\d+\.\d %", told[0][1]))
+    for page in (README, *PAGES):
+        prose = re.sub(r"^```.*?^```$|<!-- bench:begin.*?bench:end -->", "", text(page), flags=re.MULTILINE | re.DOTALL)
+        again = {figure for figure in figures if re.search(rf"(?<![\d,.]){figure} (?:writes|of|calls|states)", prose)}
+        assert not again, page.name
+
+
+def test_sizes_of_archives_are_those_that_were_built(archive: Path) -> None:
+    """The one for this platform as it is; the one for all as `make platforms` wrote down."""
+    told = re.search(r"one archive of (\d+) MB for all of these, `make pyz-linux-x86_64` one of (\d+) MB", text(README))
+    written = re.search(r"the archive was memory-server.pyz, ([\d.]+) MB", text(ROOT / "tests/platforms/RESULTS.md"))
+    assert told is not None
+    assert written is not None
+    assert int(told[1]) == round(float(written[1]))
+    if (sys.platform, platform.machine(), platform.libc_ver()[0]) == ("linux", "x86_64", "glibc"):
+        assert int(told[2]) == round(archive.stat().st_size / 1e6)
 
 
 @every_page

@@ -71,7 +71,7 @@ IMPURE_IMPORTS: Final = {
 CHANGING: Final = {
     "open", "write", "replace", "rename", "renames", "unlink", "remove", "rmdir", "removedirs", "mkdir", "makedirs",
     "link", "symlink", "chmod", "fchmod", "chown", "fchown", "lchown", "utime", "truncate", "ftruncate", "mkfifo",
-    "mknod", "fsync", "fdatasync", "pwrite", "writev", "copy_file_range", "sendfile",
+    "mknod", "fsync", "setxattr", "removexattr", "fdatasync", "pwrite", "writev", "copy_file_range", "sendfile",
 }  # fmt: skip
 # What writes to the pipes of a client, to /dev/null in place of a closed descriptor, or calls an editor's program.
 OUTPUT_ALONE: Final = {

@@ -1,7 +1,8 @@
 """The image's start: hand the server's folder to an unprivileged user, become that user, run the archive.
 
 Rules: started as another user than root it changes nothing. As root it takes over the server's folder itself, the
-memory files in it and their side files, nothing else: no recursion, no link followed, no file that has a second name.
+memory files in it, their side files and their histories, nothing else: no other folder, no link followed, no file that
+has a second name.
 The memory file's path is read as the server reads it (memory_app/location/expansion.py, which is still packed here).
 A folder that belongs to somebody already (a bind mount of a person's own) keeps its owner: then the server runs as that
 owner. What cannot be taken over is left as it is: the server says what it cannot read or write.
@@ -22,7 +23,8 @@ from typing import Final
 ARCHIVE: Final = "/opt/memory-server/memory-server.pyz"
 UNPRIVILEGED: Final = 65532  # what images without a shell commonly use; it needs no name
 # What the server itself makes, and what the npm server and older releases of it left there.
-_SIDE_FILE: Final = r"(\.lock(\.break)?|\.[0-9a-f]{32}\.tmp|\.\d{8}T\d{6}Z\.bak)?"
+_SIDE_FILE: Final = r"(\.lock(\.break)?|\.[0-9a-f]{32}\.tmp|\.\d{8}T\d{6}Z\.(bak|replaced))?"
+_HISTORY: Final = re.compile(r"\.gitignore|\d{8}T\d{6}\.\d{3}Z(\.[a-z-]+)?\.jsonl(\.[0-9a-f]{32}\.tmp)?")
 _MEMORY_FILE: Final = r"memory(-[A-Za-z0-9._-]{1,64})?\.jsonl?"
 
 
@@ -88,6 +90,8 @@ def take_over(folder: str, memory_file: str, able: int) -> tuple[int, int]:
         for name in os.listdir(descriptor):
             if ours.fullmatch(name):
                 _take_file(name, descriptor, user, group)
+            elif name.endswith(".history") and ours.fullmatch(name.removesuffix(".history")):
+                _take_history(name, descriptor, user, group)
     finally:
         os.close(descriptor)
     return user, group
@@ -131,6 +135,22 @@ def _take_file(name: str, folder: int, user: int, group: int) -> None:
             _give(file, user, group)
     finally:
         os.close(file)
+
+
+def _take_history(name: str, folder: int, user: int, group: int) -> None:
+    try:
+        history = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
+    except OSError:  # a link, no folder, or gone
+        return
+    try:
+        if os.fstat(history).st_uid not in (0, user):
+            return
+        _give(history, user, group)
+        for entry in os.listdir(history):
+            if _HISTORY.fullmatch(entry):
+                _take_file(entry, history, user, group)
+    finally:
+        os.close(history)
 
 
 def _give(descriptor: int, user: int, group: int) -> None:

@@ -48,6 +48,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "token": Command("token", _SET_UP, "make, list and revoke the tokens of serve --http"),
     "config": Command("config", _SET_UP, "set up Claude, VS Code, Cursor and other clients"),
     "doctor": Command("doctor", _SET_UP, "find out why something does not work on this machine"),
+    "completion": Command("completion", _SET_UP, "complete commands and options in your shell"),
     "help": Command("help", _SET_UP, "read the guide, or about one command"),
 }
 

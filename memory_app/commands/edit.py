@@ -85,7 +85,7 @@ def written(name: str, facts: list[str]) -> str:
 
 
 def read(text: str) -> list[str] | None:
-    """The facts of such a file, None if there is nothing at all in it. UsageError where it cannot be meant."""
+    """The facts of such a file, None if there is nothing at all in it. UsageError if it is invalid."""
     if not text.strip():
         return None
     facts: dict[str, None] = {}

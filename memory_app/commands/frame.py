@@ -5,7 +5,7 @@
 | done | what the command says: 0, or 1 for "found something" | nothing |
 | wrong use, or something that could not be done | 2 | one line |
 | Ctrl-C | 130 | nothing |
-| whoever read our stdout has stopped reading | 0 | nothing |
+| the reader of stdout has stopped | 0 | nothing |
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class _Help(argparse.HelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """Wrong use is a UsageError, told in one line, in place of a usage text and an exit in the midst."""
+    """Report wrong use as a UsageError of one line; argparse would print a usage text and exit."""
 
     def error(self, message: str) -> NoReturn:
         message = message[:1].lower() + message[1:]

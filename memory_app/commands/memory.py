@@ -1,4 +1,4 @@
-"""A command's way to the memory: which file it is, its bytes, its graph, and changing it through the Store."""
+"""How commands reach the memory: its path, its bytes, its graph, and changes through the Store."""
 
 from __future__ import annotations
 

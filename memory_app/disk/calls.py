@@ -146,7 +146,7 @@ def create(path: str, mode: int = 0o600, *, patient: bool = True) -> int:
 
 
 def open_to_append(path: str, mode: int = 0o600) -> int:
-    """Open a regular file for writing at its end, whoever else writes there; it is made if it is not there.
+    """Open a regular file for appending; other programs may append too. It is created if it does not exist.
 
     A FIFO that nobody reads, and anything else that is no regular file, is refused without waiting for it.
     """

@@ -1,4 +1,4 @@
-"""The file system that a path lies on, as far as the system's table of mounts tells. Reads only."""
+"""The file system that a path is on, according to the system's table of mounts. Reads only."""
 
 from __future__ import annotations
 

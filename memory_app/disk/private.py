@@ -1,4 +1,4 @@
-"""A private file for another program to edit: 0600 in a new folder 0700, which nobody can guess and which goes."""
+"""A private file for another program to edit: 0600, in a new folder (0700, unguessable name), removed after use."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from memory_app.disk import calls
 
 @contextlib.contextmanager
 def private_file(name: str, data: bytes) -> Iterator[str]:
-    """The path of a new file that holds `data`, below the folder of temporary files. At the end it is removed, and so
-    is whatever else another program has left beside it."""
+    """The path of a new file that holds `data`, below the folder of temporary files.
+
+    At the end it is removed, and so is whatever else the other program has left beside it.
+    """
     inside = os.path.join(tempfile.gettempdir(), f"memory-{secrets.token_hex(8)}")
     if not calls.make_folder(inside):
         raise FileExistsError(inside)

@@ -1,4 +1,4 @@
-"""Whole files: read at one moment, or written, synced and named; all of it or nothing.
+"""Whole files: read at one moment, or written, synced and renamed; all or nothing.
 
 A new file is written under a temporary name in its own folder and gets its final name when it is complete:
 
@@ -24,10 +24,11 @@ import re
 import secrets
 import stat
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from memory_app.disk import calls
+from memory_app.disk import attributes, calls
 from memory_app.disk.calls import Signature
 
 TEMPORARY: Final = re.compile(r"\.[0-9a-f]{32}\.tmp")
@@ -38,6 +39,8 @@ TEMPORARY_SECONDS: Final = 600.0
 
 READ_TRIES: Final = 20
 """How often a file that changes while it is read is read again before that is an error; each try reads all of it."""
+
+_NOTHING: Final[Mapping[str, bytes]] = MappingProxyType({})
 
 _NO_LINKS: Final = frozenset(
     {errno.EPERM, errno.EACCES, errno.EINVAL, errno.EMLINK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
@@ -109,8 +112,14 @@ def remove_old_temporaries(path: str, now: float | None = None) -> None:
                 calls.remove(left)
 
 
-def write_temporary(path: str, chunks: Iterable[bytes], like: os.stat_result | None = None) -> int:
-    """Create `path`, 0600 or with the owner and mode of `like`, write and sync it; its descriptor, which stays open.
+def write_temporary(
+    path: str,
+    chunks: Iterable[bytes],
+    like: os.stat_result | None = None,
+    extended: Mapping[str, bytes] = _NOTHING,
+) -> int:
+    """Create `path`, 0600 or with the owner and mode of `like` and the `extended` attributes, write and sync it; its
+    descriptor, which stays open.
 
     If this fails the descriptor is closed, and the file, if it was made, is the caller's to remove.
     """
@@ -118,6 +127,7 @@ def write_temporary(path: str, chunks: Iterable[bytes], like: os.stat_result | N
     try:
         if like is not None:
             calls.set_owner_and_mode(fd, like)
+            attributes.write(fd, extended)
         calls.write_all(fd, chunks)
         calls.sync(fd)
     except BaseException:
@@ -131,7 +141,7 @@ def write_new(path: str, chunks: Iterable[bytes], like: os.stat_result | None = 
     name."""
     if os.path.lexists(path):  # told before all is written; what takes the name meanwhile is seen again at the end
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
-    _write(path, chunks, like, lambda made: give_name(made, path))
+    _write(path, chunks, like, _NOTHING, lambda made: give_name(made, path))
     try:
         calls.sync_folder(os.path.dirname(path))
     except BaseException:
@@ -142,31 +152,36 @@ def write_new(path: str, chunks: Iterable[bytes], like: os.stat_result | None = 
 def write_over(path: str, chunks: Iterable[bytes], check: Callable[[], None] = lambda: None) -> None:
     """Write a file, whole and synced, in the place of the one that has the name, or leave that as it was.
 
-    The new file has the old one's owner and mode. `check` may raise right before the rename. A link is replaced, not
-    followed. OSError if the name is something else's than a file's.
+    The new file has the old one's owner, mode and attributes. `check` may raise right before the rename. A link is
+    replaced, not followed. OSError if the name is something else's than a file's.
     """
-    like = None
+    like, extended = None, _NOTHING
     with contextlib.suppress(FileNotFoundError):
         like = calls.lstat(path)
         if not stat.S_ISREG(like.st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file", path)
+        like, extended = attributes.read(path, like)
 
     def rename(made: str) -> None:
         check()
         calls.replace(made, path)
 
-    _write(path, chunks, like, rename)
+    _write(path, chunks, like, extended, rename)
     calls.sync_folder(os.path.dirname(path))
 
 
 def _write(
-    path: str, chunks: Iterable[bytes], like: os.stat_result | None, give_it_its_name: Callable[[str], None]
+    path: str,
+    chunks: Iterable[bytes],
+    like: os.stat_result | None,
+    extended: Mapping[str, bytes],
+    give_it_its_name: Callable[[str], None],
 ) -> None:
     with contextlib.suppress(OSError):  # a folder that may be written but not read has no list
         remove_old_temporaries(path)
     made = temporary(path)
     try:
-        calls.close(write_temporary(made, chunks, like))
+        calls.close(write_temporary(made, chunks, like, extended))
         give_it_its_name(made)
     except BaseException:
         calls.remove_if_possible(made)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar, cast
 
 from memory_app.jsonl.records import EntityLine, RelationLine
 
@@ -20,18 +20,19 @@ SPAN: Final = 256
 SEPARATOR: Final = "\0"
 
 L = TypeVar("L", bound="EntityLine | RelationLine")
+T = TypeVar("T")
 
 
 class Block(Generic[L]):
     """The lines of one span; their folded text and their joined bytes when these were asked for."""
 
-    __slots__ = ("_folded", "_joined", "_keys", "_starts", "lines")
+    __slots__ = ("_folded", "_joined", "_kept", "_starts", "lines")
 
     def __init__(self, lines: tuple[L, ...]) -> None:
         self.lines = lines
         self._folded: str | None = None
         self._joined: bytes | None = None
-        self._keys: str | None = None
+        self._kept: Any = None
         self._starts: list[int] = []
 
     def joined(self) -> bytes:
@@ -40,11 +41,11 @@ class Block(Generic[L]):
             self._joined = b"\n".join((*(line.raw for line in self.lines), b""))
         return self._joined
 
-    def kept(self, joined: Callable[[Sequence[L]], str]) -> str:
-        """What `joined` makes of the lines: made once, so it must always be the same function."""
-        if self._keys is None:
-            self._keys = joined(self.lines)
-        return self._keys
+    def kept(self, made_of: Callable[[Sequence[L]], T]) -> T:
+        """What `made_of` makes of the lines: made once, so it must always be the same function."""
+        if self._kept is None:
+            self._kept = made_of(self.lines)
+        return cast("T", self._kept)
 
     def lines_with(self, query: str, folded: Callable[[L], str]) -> Iterator[L]:
         """The lines whose folded text holds the query, which lies in one line; `folded` gives a line's text."""

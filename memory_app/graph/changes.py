@@ -1,4 +1,4 @@
-"""The six tools that change the graph, as rules: a snapshot and what was asked for in, the next snapshot and facts out.
+"""The six tools that change the graph, as rules: from a snapshot and a request to the next snapshot and its results.
 
 Each changes everything that it names or, by raising GraphError, nothing. A call that changes nothing gives back the
 very snapshot that it got, which is how the store knows that there is nothing to write.

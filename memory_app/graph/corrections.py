@@ -1,4 +1,4 @@
-"""Corrections that no tool makes: rename, merge, put another text or type in place. For the page and the command line.
+"""Corrections that no tool makes: rename, merge, replace a text or a type. For the page and the command line.
 
 Each is a function from one snapshot to the next; by raising GraphError it changes nothing. What a record holds under
 keys that are not ours stays with it, and relations follow their entities. Relations that become the same are one.

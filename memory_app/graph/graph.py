@@ -32,10 +32,32 @@ class Parts(Protocol):
     def tail(self) -> tuple[bytes, ...]: ...
 
 
+class Batch:
+    """Changes made one after the other, of which only the last graph will be kept.
+
+    A graph of the batch hands its indexes on to the next one, which changes them in place: a thousand changes copy them
+    once. The graph before has none from then on, so whoever still reads it fails, and never sees what came later.
+    """
+
+    __slots__ = ("has_entities", "has_touching", "is_open", "steps")
+
+    def __init__(self) -> None:
+        self.is_open = True
+        self.steps = 0  # graphs whose indexes were handed on
+        self.has_entities = False  # whether the index is the batch's own by now, and no earlier graph's
+        self.has_touching = False
+
+    def close(self) -> None:
+        """From now on the last graph is like any other."""
+        self.is_open = False
+
+
 class Graph:
     """A snapshot. `entities` and `touching` are read by others and changed by nobody."""
 
-    __slots__ = ("entities", "entity_lines", "head", "relation_lines", "repeats", "tail", "touching", "word_index")
+    __slots__ = (
+        "batch", "entities", "entity_lines", "head", "relation_lines", "repeats", "tail", "touching", "word_index",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -47,6 +69,7 @@ class Graph:
         tail: tuple[bytes, ...],
         repeats: bool,
         word_index: list[Any] | None = None,
+        batch: Batch | None = None,
     ) -> None:
         self.entities = entities  # by name: the first line
         self.touching = touching  # by name, of an entity or not: the relations at that end, in file order
@@ -54,6 +77,7 @@ class Graph:
         self.relation_lines = relation_lines
         self.head = head
         self.tail = tail
+        self.batch = batch
         self.repeats = repeats  # some entity or relation stands on more than one line
         # Of the loose search, once it was needed; shared with the snapshots made of this one, so it changes: see loose.
         self.word_index: list[Any] = [] if word_index is None else word_index
@@ -107,6 +131,20 @@ class Graph:
             bool(entity_repeats or relation_repeats),
         )
 
+    def in_batch(self, batch: Batch) -> Graph:
+        """The same snapshot as the first one of a batch."""
+        return Graph(
+            self.entities,
+            self.touching,
+            self.entity_lines,
+            self.relation_lines,
+            self.head,
+            self.tail,
+            self.repeats,
+            self.word_index,
+            batch,
+        )
+
     def adding(
         self,
         entities: Iterable[EntityLine] = (),
@@ -150,45 +188,35 @@ class Graph:
         tail = (*self.tail, *kept)
         if not (gone_entities or entities or gone_relations or relations) and len(tail) == len(self.tail):
             return self
-        by_name = self.entities
+        by_name, touching = self.entities, self.touching
+        batch = self.batch if self.batch is not None and self.batch.is_open else None
+        if batch is not None:
+            batch.steps += 1
+            del self.entities, self.touching
         if gone_entities or entities:
-            by_name = by_name.copy()
+            if batch is None or not batch.has_entities:
+                by_name = by_name.copy()
             for line in gone_entities:
                 del by_name[line.name]
             by_name.update((line.name, line) for line in entities)
+        if gone_relations or relations:
+            if batch is None or not batch.has_touching:
+                touching = touching.copy()
+            _exchange(touching, gone_relations, relations)
+        if batch is not None:
+            batch.has_entities = batch.has_entities or bool(gone_entities or entities)
+            batch.has_touching = batch.has_touching or bool(gone_relations or relations)
         return Graph(
             by_name,
-            self._touching_with(gone_relations, relations) if gone_relations or relations else self.touching,
+            touching,
             _changed(self.entity_lines, gone_entities, entities),
             _changed(self.relation_lines, gone_relations, relations),
             self.head,
             tail,
             self.repeats,
             self.word_index,
+            batch,
         )
-
-    def _touching_with(
-        self, gone: Iterable[RelationLine], relations: Iterable[RelationLine]
-    ) -> dict[str, tuple[RelationLine, ...]]:
-        """The index without some relations and with others."""
-        gone_at = {line.order for line in gone}
-        new = _touching(relations)
-        for line in gone:
-            new.setdefault(line.source, ())
-            new.setdefault(line.target, ())
-        touching = self.touching.copy()
-        for name, lines in new.items():
-            left = touching.get(name, ())
-            if gone_at:
-                left = tuple(line for line in left if line.order not in gone_at)
-            found = (*left, *lines)
-            if left and lines and left[-1].order > lines[0].order:
-                found = tuple(sorted(found, key=_order))
-            if found:
-                touching[name] = found
-            else:
-                touching.pop(name, None)
-        return touching
 
     def relation(self, source: str, target: str, relation_type: str) -> RelationLine | None:
         """The relation of these three texts. Costs the smaller number of relations at its two ends."""
@@ -231,6 +259,28 @@ class Graph:
     def chunks(self) -> Iterator[bytes]:
         """The bytes of the file that holds this graph, piece by piece."""
         return chunks(self.head, chain(self.entity_lines.joined(), self.relation_lines.joined()), self.tail)
+
+
+def _exchange(
+    touching: dict[str, tuple[RelationLine, ...]], gone: Iterable[RelationLine], relations: Iterable[RelationLine]
+) -> None:
+    """Take some relations out of the index, and put others in."""
+    gone_at = {line.order for line in gone}
+    new = _touching(relations)
+    for line in gone:
+        new.setdefault(line.source, ())
+        new.setdefault(line.target, ())
+    for name, lines in new.items():
+        left = touching.get(name, ())
+        if gone_at:
+            left = tuple(line for line in left if line.order not in gone_at)
+        found = (*left, *lines)
+        if left and lines and left[-1].order > lines[0].order:
+            found = tuple(sorted(found, key=_order))
+        if found:
+            touching[name] = found
+        else:
+            touching.pop(name, None)
 
 
 def _placed(line: L, order: int) -> L:

@@ -1,4 +1,4 @@
-"""What a change takes away: whether the next snapshot still says all that the one before said."""
+"""What a change takes away: whether the next snapshot still says everything that the previous one said."""
 
 from __future__ import annotations
 

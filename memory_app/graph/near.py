@@ -1,7 +1,8 @@
-"""Names that come near another one: what a misspelt name may have meant, and what a new name may double.
+"""Near names: what a misspelt name may mean, and what a new name may duplicate.
 
 A name's key is its folded form without white space, so names with one key differ by case, spaces, marks or width alone.
-The blocks keep the keys of their lines as one text, which finds among 100,000 names in a few passes over it.
+The blocks keep the keys of their lines as one text, and marks that tell which keys cannot be there: so a new name
+among 100,000 costs one look at the marks of each block, and no pass over the names.
 """
 
 from __future__ import annotations
@@ -25,13 +26,50 @@ _LONGEST: Final = 200
 _MOST_CANDIDATES: Final = 200
 """Names that are compared letter by letter for one name; each costs about 20 microseconds."""
 
-_MANY: Final = 8
-"""Names from which on one index of all keys costs less than a pass over the blocks for each."""
+_MANY: Final = 64
+"""Names from which on one pass over all keys costs less than a look at every block for each."""
+
+_MARKS: Final = 4096
+"""Marks of a block: of sixteen keys that are not in a full block one is looked for in vain."""
 
 _ALIKE: Final = 0.7
 """The part of the letters that two near names share: one wrong letter in four, or two in seven."""
 
 _WORD: Final = re.compile(r"\w{3,}")
+
+
+class _Keys:
+    """The keys of a block's lines, each between two separators, and the marks of their hashes once they were needed."""
+
+    __slots__ = ("marks", "text")
+
+    def __init__(self, lines: Sequence[EntityLine]) -> None:
+        names = [line.name for line in lines]
+        joined = SEPARATOR.join(("", *names, ""))
+        if joined.count(SEPARATOR) == len(names) + 1:
+            self.text = "".join(fold(joined).split())  # the keys of all at once
+        else:
+            self.text = SEPARATOR.join(("", *map(key_of, names), ""))
+        self.marks: bytearray | None = None
+
+    def may_hold(self, mark: int) -> bool:
+        if self.marks is None:
+            self.marks = bytearray(_MARKS)
+            for key in self.all():
+                self.marks[hash(key) % _MARKS] = 1
+        return self.marks[mark] != 0
+
+    def all(self) -> list[str]:
+        return self.text[1:-1].split(SEPARATOR)
+
+    def places(self, part: str) -> Iterator[int]:
+        """The places of the keys that, between their two separators, hold this part."""
+        text = self.text
+        at = text.find(part)
+        while at >= 0:
+            # A separator that begins the part ends the key before it.
+            yield text.count(SEPARATOR, 0, at + part.startswith(SEPARATOR)) - 1
+            at = text.find(part, text.index(SEPARATOR, at + 1))
 
 
 def key_of(name: str) -> str:
@@ -41,23 +79,20 @@ def key_of(name: str) -> str:
 
 def spelled_alike(graph: Graph, names: Sequence[str]) -> list[str]:
     """The stored names that differ from one of these by case, spaces, marks or width alone, in the order of these."""
-    found: dict[str, None] = {}
-    if len(names) <= _MANY:
-        for name in names:
-            for other in _with(graph, f"{SEPARATOR}{key_of(name)}{SEPARATOR}"):
-                if other != name:
-                    found[other] = None
-        return list(found)
-    wanted: dict[str, list[str]] = {}
+    asked: dict[str, list[str]] = {}
     for name in names:
-        wanted.setdefault(key_of(name), []).append(name)
-    by_key: dict[str, list[str]] = {}
-    for block in graph.entity_lines.blocks:
-        for line, key in zip(block.lines, _keys(block)[1:-1].split(SEPARATOR), strict=False):
-            if key in wanted:
-                by_key.setdefault(key, []).append(line.name)
-    for key, asked in wanted.items():
-        found.update((other, None) for other in by_key.get(key, ()) if other not in asked)
+        asked.setdefault(key_of(name), []).append(name)
+    blocks = graph.entity_lines.blocks
+    stored: dict[str, list[str]] = {}
+    if len(asked) > _MANY:
+        for block in blocks:
+            for line, key in zip(block.lines, _keys(block).all(), strict=True):
+                if key in asked:
+                    stored.setdefault(key, []).append(line.name)
+    else:
+        for key in asked:
+            stored[key] = list(_with_key(blocks, key))
+    found = {other: None for key, own in asked.items() for other in stored.get(key, ()) if other not in own}
     return list(found)
 
 
@@ -108,21 +143,23 @@ def _candidates(graph: Graph, name: str, key: str) -> Iterable[str]:
     return found
 
 
+def _with_key(blocks: Sequence[Block[EntityLine]], key: str) -> Iterator[str]:
+    """The names that have this key. The last block is as a rule new with every entity, too short-lived for marks."""
+    mark, part = hash(key) % _MARKS, f"{SEPARATOR}{key}{SEPARATOR}"
+    last = len(blocks) - 1
+    for number, block in enumerate(blocks):
+        keys = _keys(block)
+        if number == last or keys.may_hold(mark):
+            for place in keys.places(part):
+                yield block.lines[place].name
+
+
 def _with(graph: Graph, part: str) -> Iterator[str]:
     """The names whose keys, between two separators, hold this part."""
     for block in graph.entity_lines.blocks:
-        keys = _keys(block)
-        at = keys.find(part)
-        while at >= 0:
-            # A separator that begins the part ends the key before it.
-            place = keys.count(SEPARATOR, 0, at + part.startswith(SEPARATOR)) - 1
+        for place in _keys(block).places(part):
             yield block.lines[place].name
-            at = keys.find(part, keys.index(SEPARATOR, at + 1))
 
 
-def _keys(block: Block[EntityLine]) -> str:
-    return block.kept(_joined_keys)
-
-
-def _joined_keys(lines: Sequence[EntityLine]) -> str:
-    return SEPARATOR.join(("", *(key_of(line.name) for line in lines), ""))
+def _keys(block: Block[EntityLine]) -> _Keys:
+    return block.kept(_Keys)

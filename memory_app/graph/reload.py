@@ -1,4 +1,4 @@
-"""The next snapshot of a file that somebody else changed, at the cost of what changed.
+"""Reloading: the next snapshot of a file that somebody else changed, at the cost of what changed.
 
 Another process's save leaves all lines but a few as they were. The blocks before the first and after the last
 difference are compared as a whole; only the lines between are looked at, and only those that are new are parsed. Where
@@ -20,8 +20,8 @@ from memory_app.jsonl.records import EntityLine, Line, RelationLine
 L = TypeVar("L", EntityLine, RelationLine)
 
 
-class _Elsewise(Exception):
-    """The difference is not one that can be put in place."""
+class _NotPatchable(Exception):
+    """The difference cannot be patched in: the whole file has to be read."""
 
 
 def reload(old: Graph, data: bytes) -> tuple[Graph, document.Contents | None]:
@@ -31,7 +31,7 @@ def reload(old: Graph, data: bytes) -> tuple[Graph, document.Contents | None]:
     """
     try:
         return _patched(old, data), None
-    except _Elsewise:
+    except _NotPatchable:
         lines: dict[bytes, Line] = {line.raw: line for line in old.entity_lines}
         lines.update((line.raw, line) for line in old.relation_lines)
         contents = document.read(data, lines)
@@ -60,14 +60,14 @@ def _is_bare(graph: Graph) -> bool:
 
 def _patched(old: Graph, data: bytes) -> Graph:
     if _is_bare(old) or has_orphans(old):
-        raise _Elsewise
+        raise _NotPatchable
     if data and not data.endswith(b"\n"):
         data += b"\n"
     first, last, middle = _difference(old, data)
     if first == last and not middle:
         return old
     if old.repeats:
-        raise _Elsewise
+        raise _NotPatchable
     count = len(old.entity_lines.blocks)
     entities = old.entity_lines.lines(first, last)
     relations = old.relation_lines.lines(max(first - count, 0), max(last - count, 0))
@@ -109,7 +109,7 @@ def _difference(old: Graph, data: bytes) -> tuple[int, int, bytes]:
     blocks = [*old.entity_lines.joined(), *old.relation_lines.joined()]
     start, end = len(head), len(data) - len(tail)
     if start > end or not (data.startswith(head) and data.endswith(tail) and _is_line_start(data, end)):
-        raise _Elsewise
+        raise _NotPatchable
     first, last = 0, len(blocks)
     while first < last and start + len(blocks[first]) <= end and data.startswith(blocks[first], start):
         start += len(blocks[first])
@@ -129,9 +129,9 @@ def _is_line_start(data: bytes, place: int) -> bool:
 def _only_record(raw: bytes) -> Line:
     found = read_line(raw)
     if len(found) != 1 or isinstance(found[0], bytes) or found[0].raw != raw:
-        raise _Elsewise
+        raise _NotPatchable
     if isinstance(found[0], EntityLine) and found[0].part:
-        raise _Elsewise
+        raise _NotPatchable
     return found[0]
 
 
@@ -140,7 +140,7 @@ def _placed(old: list[L], new: list[L], reaches_end: bool, end: int) -> list[L]:
     places = [line.order for line in old]
     if len(new) > len(places):
         if not reaches_end:
-            raise _Elsewise
+            raise _NotPatchable
         places += range(end, end + len(new) - len(places))
     return [line.placed(place) for line, place in zip(new, places, strict=False)]
 
@@ -155,15 +155,15 @@ def _put(
     gone_names = {line.name for line in entities}
     names = {line.name for line in new_entities}
     if len(names) != len(new_entities) or any(name in old.entities for name in names - gone_names):
-        raise _Elsewise
+        raise _NotPatchable
     gone = {line.order for line in relations}
     keys = {(line.source, line.target, line.relation_type) for line in new_relations}
     there = [line for line in old.relations(keys) if line is not None and line.order not in gone]
     if len(keys) != len(new_relations) or there:
-        raise _Elsewise
+        raise _NotPatchable
     graph = old.exchanging(entities, new_entities, relations, new_relations)
     if _is_bare(graph):
-        raise _Elsewise
+        raise _NotPatchable
     return graph
 
 

@@ -1,4 +1,4 @@
-"""What a change did to the graph, and taking it back.
+"""What a change did to the graph, and how to undo it.
 
 A revision holds the records themselves, so that taking it back gives all keys and forms back too. It is taken back as
 far as that loses nothing that came later, else GraphError says what stands in the way.

@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001 (letters that look alike are among the words)
-"""Words that say nothing about what is looked for, in the languages that people write; data for the loose search.
+"""Stop words in many languages; data for the loose search.
 
 Folded when they are used. One list serves all languages, so a word that means something in another one (English `car`,
 `war`, `hat`) stands in AMBIGUOUS: it counts where it is found, and is not missed where it is not.
@@ -244,7 +244,8 @@ ENDINGS: Final = (
     "а я ы и у ю е о й ь ои еи ом ем ам ям ами ями ах ях ов ев ии ыи ая яя ое ее ые ие ого его ому ему ым "
     "им ых их ыми ими ую юю ою "
     "ею ть л ла ло ли ет ит ешь ишь ете ите ют ят ут ат ал ала али ало ает ают ил ила или ило еть ить ать "
-    "ять ешь ся сь ется ится "
+    "ять ешь ся сь ется ится аться яться иться еться нуться ался алась алось ались ился илась илось ились "
+    "аемся аюсь аешься ишься имся юсь усь утся ятся атся увся ався алася илася ується аються еться "
     "ается ются ник ника ники ников ница ство ства ка ки ку ке кои ок ек ия ию ием иеи иях ость ости ныи "
     "ная ное ные ного нои ном "
     "ских скии ская ское ские ского скои ском ован овал овала ует уют ивал ыва ывает ати ити є ї і ів ові "

@@ -1,7 +1,8 @@
-"""Words: what the loose search takes a text and a query apart into.
+"""Words: how the loose search splits a text and a query.
 
-A text gives its words, split at camelCase, `-` and `_`. Where a script writes no spaces it gives pieces instead: single
-characters and pairs of Chinese ones, pairs of hiragana, threes of Thai, Lao, Khmer and Burmese. Everything is folded.
+A text gives its words, split at camelCase, `-` and `_`, and what a hyphen joins also as one (`wifi` of `Wi-Fi`). Where
+a script writes no spaces it gives pieces instead: single characters and pairs of Chinese ones, pairs of hiragana,
+threes of Thai, Lao, Khmer and Burmese. Everything is folded.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from memory_app.text import fold
 
 _MOST_TERMS: Final = 32  # of one query: more words make no difference to what is meant
 _CAMEL: Final = re.compile("(?<=[a-zß-öø-ÿа-яё])(?=[A-ZÀ-ÖØ-ÞА-ЯЁ])")
+_HYPHENED: Final = re.compile("[^\\W\\d_][^\\W_]*(?:[-\u2010\u2011][^\\W_]+)+")
+_HYPHENS: Final = re.compile("[-\u2010\u2011]")
 _ASCII_WORDS: Final = re.compile("[a-z0-9]+")
 _HAN: Final = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff"
 _HIRAGANA: Final = "\u3041-\u3096\u309d\u309e"
@@ -77,10 +80,19 @@ def words_of_folded(folded: str) -> list[str]:
     return _split(folded)
 
 
+def _joined(folded: str) -> Iterator[tuple[list[str], str]]:
+    """The parts of each hyphened word, and the word without its hyphens."""
+    if "-" in folded or "\u2010" in folded or "\u2011" in folded:
+        for whole in _HYPHENED.findall(folded):
+            parts = _HYPHENS.split(whole)
+            yield parts, "".join(parts)
+
+
 def _split(folded: str) -> list[str]:
+    found = [whole for _, whole in _joined(folded)]
     if folded.isascii():
-        return _ASCII_WORDS.findall(folded)
-    found: list[str] = []
+        found += _ASCII_WORDS.findall(folded)
+        return found
     for han, hiragana, spaceless, word in _PIECES.findall(_JOINERS.sub("", folded)):
         if word:
             found += _forms(word) if "\u0590" <= word[0] <= "\u06ff" else [word]
@@ -147,12 +159,15 @@ def read_query(query: str) -> Query:
     terms: dict[tuple[str, ...], Term] = {}
     leftover: dict[tuple[str, ...], Term] = {}
     is_sentence = re.search("[?\uff1f\u061f;]", rest) is not None
+    stopped = False
+    wholes = {part: whole for parts, whole in _joined(fold(rest)) for part in parts}
     for at, (word, run, capital) in enumerate(_query_words(rest, lists)):
         forms = (word,) if run else tuple(_forms(word)) if "\u0590" <= word[0] <= "\u06ff" else (word,)
         if forms[0] in lists.stop or word in lists.stop:
-            is_sentence = True
-            leftover.setdefault(forms, Term(forms, 0.3, exact=True))
-            continue
+            is_sentence = stopped = True
+            continue  # a query of such words alone asks for nothing that the earlier stages would not have found
+        if word in wholes:
+            forms = (*forms, wholes[word])
         if not run and len(word) == 1 and not word.isdigit():
             leftover.setdefault(forms, Term(forms, 0.3, exact=True))
             continue
@@ -167,7 +182,9 @@ def read_query(query: str) -> Query:
         terms.setdefault(forms, term)
     chosen = list(terms.values())[:_MOST_TERMS]
     if chosen and all(term.weak for term in chosen):
-        chosen = [term._replace(weak=False) for term in chosen]
+        # Words that are stop words elsewhere, among stop words: a question of nothing.
+        asks = not stopped or any(not term.exact or term.run for term in chosen)
+        chosen = [term._replace(weak=False) for term in chosen] if asks else []
     if not chosen and not types:
         chosen = list(leftover.values())[:_MOST_TERMS]
     typed = tuple(word for text in types for word in words_of(text))

@@ -1,4 +1,4 @@
-"""Notices: what was tolerated in a memory file, or kept for its sake, for one line on stderr. Pure."""
+"""Notices: what was tolerated in a memory file, or kept because of it, for one line on stderr. Pure."""
 
 from __future__ import annotations
 

@@ -10,10 +10,10 @@ The server's folder is the one of the real archive; `MEMORY_SERVER_HOME` names a
 program has no folder of its own, and the user's data folder stands in for it. A profile is a memory of its own beside
 the default one, `memory-NAME.jsonl`. The default place is the first of:
 
-1. in `MEMORY_SERVER_HOME`, if that is set: whoever sets it has decided (a container keeps nothing elsewhere)
+1. in `MEMORY_SERVER_HOME`, if that is set: that is a decision (a container keeps nothing anywhere else)
 2. an existing file in the server's folder that can be written
 3. an existing file in the data folder
-4. a `memory.json` of old in one of them, without a `memory.jsonl` beside it: `migration` renames it
+4. an old `memory.json` in one of them, without a `memory.jsonl` beside it: `migration` renames it
 5. a new file in the server's folder, if one can be made there
 6. a new file in the data folder
 
@@ -87,7 +87,7 @@ def archive(environ: Mapping[str, str], program: str) -> str | None:
 
 
 def locate(file: str | None, profile: str | None, around: Surroundings) -> Location:
-    """The memory file for `--file` and `--profile`. UsageError if what was given cannot be meant."""
+    """The memory file for `--file` and `--profile`. UsageError if what was given is invalid."""
     notes = tuple(
         f"{shown(name)} is set, but this program does not read it: did you mean {meant}?"
         for name, meant in environment.misspelt(around.environ, around.platform)

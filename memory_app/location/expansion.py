@@ -1,4 +1,4 @@
-"""From what a person wrote to a path: variables, the home folder, quotes, URLs, both slashes. No file system here.
+"""Expansion of paths: variables, the home folder, quotes, URLs, both slashes. Does not touch the file system.
 
 A path comes from a configuration file, a container's options or a script, and no shell may have seen it. Rules:
 

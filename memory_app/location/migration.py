@@ -1,4 +1,4 @@
-"""Bringing an old memory file to its place: a `memory.json` of earlier releases becomes `memory.jsonl`.
+"""Migration: a `memory.json` of earlier releases becomes `memory.jsonl`.
 
 `find` is the one way from the options to the file that is used: it chooses, and where the choice names an old file it
 renames that (or, for a caller that must not write, uses it under its old name). A path that somebody gave is never
@@ -39,7 +39,7 @@ def find(file: str | None, profile: str | None, around: Surroundings, *, moves: 
 
 
 def move_old(location: Location, reads_as_memory: Callable[[bytes], bool]) -> Location:
-    """Rename a `memory.json` of old to the name that it has today, under the lock, if it is a memory.
+    """Rename an old `memory.json` to `memory.jsonl`, under the lock, if it is a memory.
 
     Where that cannot be done now it is used under its old name: a new file beside it would hide it for ever.
     """

@@ -1,4 +1,4 @@
-"""One lock file: created, refreshed, inspected, taken away from a dead holder, removed.
+"""One lock file: created, refreshed, inspected, taken from a dead holder, removed.
 
 Its content is a `record`; when to do what is decided in `lock`. This module reads no clock and never waits.
 

@@ -1,4 +1,4 @@
-"""What stands in a lock file: who holds it, and whether that process is known to be gone.
+"""The record in a lock file: who holds the lock, and whether that process is known to be gone.
 
 The record is one JSON object. `pid`, `hostname` and `token` (32 hex digits, new for every acquisition) are what the
 npm server writes; `start`, `boot` and `pidns` (see `identity`) make the process unmistakable and are left out where

@@ -1,4 +1,4 @@
-"""The interpreter's cyclic collector, as a serving process wants it: it leaves what lives long alone.
+"""Garbage collection in a serving process: long-lived objects are left alone.
 
 What a load builds is alive and holds no cycles: passes over it find nothing and cost as much as parsing does. So there
 are none while a memory is loaded, and a large graph is taken out of those that follow. Switches of the whole process

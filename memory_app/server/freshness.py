@@ -1,4 +1,4 @@
-"""Whether the loaded graph is still the file's: one stat for each call.
+"""Freshness: whether the loaded graph is still that of the file, at one stat a call.
 
 On a local disk that takes microseconds, and is made at once. Any other file system may not answer for minutes (a dead
 network mount, a stopped FUSE program), so there the event loop hands the question to a thread and waits for it for two

@@ -13,6 +13,7 @@ A signal that was ignored when the process started stays ignored throughout, as 
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import os
 import signal
@@ -20,6 +21,8 @@ import socket
 import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
+
+from memory_app.disk.advice import explain
 
 if TYPE_CHECKING:  # a start that only sets its signals needs no loop yet
     from asyncio import AbstractEventLoop
@@ -69,12 +72,18 @@ def run(serve: Callable[[], Coroutine[Any, Any, bool]], report: Callable[[str], 
 
     for name in loggers:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    serving = serve()
     try:
-        clean = asyncio.run(serve())
+        clean = asyncio.run(serving)
     except Exception as error:  # noqa: BLE001 (the edge of the process)
+        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+            reason, step = explain(error, "")
+            report(f"cannot serve: {reason}. {step}")
+            os._exit(1)  # a loop that was made in part is reported by the interpreter when it is taken down
         report(f"ended by an error of its own: {_described(error)}")
         return 1
     finally:
+        serving.close()
         _ignore_signals()
     if not clean:
         os._exit(0)  # the interpreter would wait for the thread that hangs, for ever

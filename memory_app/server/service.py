@@ -1,4 +1,4 @@
-"""The store as the event loop uses it: calls of tools, the resource, updates, the stop.
+"""The store for the event loop: tool calls, the resource, updates, shutdown.
 
 Rules:
 - Nothing here waits on the loop for a file system that may not answer, not even for a stat (see `freshness`). Every

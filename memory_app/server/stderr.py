@@ -1,4 +1,4 @@
-"""Lines on stderr for the person who runs the server: short, and without anything that the memory holds.
+"""Lines on stderr for the person who runs the server: short, and without the content of the memory.
 
 There is an end to them: a client that never reads our stderr would otherwise stop the server when the pipe is full.
 What others wrote may have filled it before us: a line that would have to wait is left out.

@@ -1,4 +1,4 @@
-"""The history of a memory: earlier states of the file, kept at no cost before a save takes something away.
+"""The history of a memory: earlier states of the file, kept at no cost before a save that takes something away.
 
 A generation is the file that a save replaced: `<name>.history/<UTC time>.jsonl`, a hard link that is made right before
 the rename. Nothing is copied or synced for it. The time is that of the replacing; a word behind it, as in
@@ -130,6 +130,7 @@ class History:
         self._report = report
         self._seen: tuple[int, int] | None = None  # inode and content time of the folder when it was listed
         self._newest: tuple[int, str] | None = None  # its newest generation: when, and by which command
+        self._leftovers: list[str] = []  # temporary files that could not be removed yet
         self._untidy = days > 0  # something may have to go; so it is at the start
 
     def wants(self, target: str, before: Graph, after: Graph, reason: str) -> bool:
@@ -182,6 +183,8 @@ class History:
     def tidy(self, target: str) -> None:
         """Remove what is too much. Free while there is nothing to do; else not to be waited for: a large file's blocks
         are freed here."""
+        if self._leftovers:
+            self._leftovers = [path for path in self._leftovers if not calls.remove_if_possible(path)]
         if not self._untidy:
             return
         self._untidy = False
@@ -220,7 +223,11 @@ class History:
         ignoring = os.path.join(folder, ".gitignore")
         if not os.path.lexists(ignoring):
             with contextlib.suppress(OSError):  # a courtesy: what a memory forgot should not be committed by mistake
-                _write_small(ignoring, b"*\n", like)
+                try:
+                    whole.write_new(ignoring, [b"*\n"], like)
+                except BaseException:
+                    self._leftovers += whole.temporaries(ignoring)  # ours: the lock is
+                    raise
 
     def _named(
         self, target: str, expected: Signature, like: os.stat_result, folder: str, moment: int, reason: str
@@ -265,19 +272,6 @@ def _copied(target: str, path: str, expected: Signature, like: os.stat_result) -
         calls.remove_if_possible(made)
         raise
     return Kept(path, expected)
-
-
-def _write_small(path: str, data: bytes, like: os.stat_result) -> None:
-    """Create a file that a power cut may empty, and leave none if that fails."""
-    fd = calls.create(path)
-    try:
-        calls.set_owner_and_mode(fd, like)
-        calls.write_all(fd, [data])
-    except BaseException:
-        calls.remove_if_possible(path)
-        raise
-    finally:
-        calls.close_if_possible(fd)
 
 
 def _remove_link(target: str, path: str) -> None:

@@ -1,4 +1,4 @@
-"""Writing in place by other programs: recognising it, and telling when such a file is at rest.
+"""In-place writers: recognising that another program writes into the file, and telling when it is at rest.
 
 Editors, shells, `cp` and the npm server before 2026.8.31 truncate the memory file and write it anew, in one piece or in
 several. Who looks in between sees an empty or a cut file. The rules, for all of which the system's word on the file is

@@ -29,10 +29,10 @@ import contextlib
 import os
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from memory_app.disk import calls, copies, whole
+from memory_app.disk import attributes, calls, copies, whole
 from memory_app.disk.advice import explain
 from memory_app.disk.calls import Signature
 from memory_app.disk.folders import make_folders
@@ -158,6 +158,9 @@ class MemoryFile:
         wanted = self._permission(target)
         if wanted is not None and self._history.remove_own(target, wanted):
             return None  # which changed the stamps of the file
+        extended: Mapping[str, bytes] = {}
+        if wanted is not None:
+            wanted, extended = attributes.read(target, wanted)
         if old.original is not None:
             self._back_up(target, old.original, wanted)
         temporary = whole.temporary(target)
@@ -165,7 +168,7 @@ class MemoryFile:
         kept: Kept | None = None
         generation: history.Kept | None = None
         try:
-            fd = whole.write_temporary(temporary, graph.chunks(), wanted)
+            fd = whole.write_temporary(temporary, graph.chunks(), wanted, extended)
             if self._has_coarse_clock:  # a power cut may undo this: whoever starts then reads the file anyway
                 calls.set_back(fd, int(inplace.COARSEST))
             written = calls.signature(fd)

@@ -1,4 +1,4 @@
-"""Changes that wait for the writer, and what becomes of each: a result, its own error, or the store's error for all.
+"""Changes that wait for the writer, and the outcome of each: a result, its own error, or the store's error for all.
 
 Knows no file and no lock, and starts no thread.
 """
@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from memory_app.errors import GraphError, MemoryServerError
-from memory_app.graph.graph import Graph
+from memory_app.graph.graph import Batch, Graph
 
 
 class Call:
@@ -27,12 +27,40 @@ class Call:
 
 
 def apply(calls: Sequence[Call], graph: Graph) -> Graph:
-    """The graph after all calls, each of which keeps its own outcome."""
-    for call in calls:
+    """The graph after all calls, each of which keeps its own outcome. Many copy the indexes of the graph once."""
+    at = 0
+    while at < len(calls):
+        if at + 1 < len(calls):
+            graph, at = _apply_as_batch(calls, at, len(calls), graph)
+        if at < len(calls):
+            graph = _apply_one(calls[at], graph)
+            at += 1
+    return graph
+
+
+def _apply_as_batch(calls: Sequence[Call], start: int, end: int, graph: Graph) -> tuple[Graph, int]:
+    """The graph after calls from `start` on, and the place of the first that has to be applied by itself: it failed
+    after it had changed the graph, or looked at the graph from before its own change."""
+    batch = Batch()
+    after = first = graph.in_batch(batch)
+    for at in range(start, end):
+        steps = batch.steps
+        call = calls[at]
         try:
-            graph, call.outcome = call.change(graph)
-        except Exception as error:  # noqa: BLE001 (a call that fails fails alone, also by a mistake of ours)
+            after, call.outcome = call.change(after)
+        except Exception as error:  # noqa: BLE001 (as in `_apply_one`)
+            if batch.steps != steps:
+                return _apply_as_batch(calls, start, at, graph) if at > start else (graph, at)
             call.outcome = error
+    batch.close()
+    return (graph if after is first else after), end
+
+
+def _apply_one(call: Call, graph: Graph) -> Graph:
+    try:
+        graph, call.outcome = call.change(graph)
+    except Exception as error:  # noqa: BLE001 (a call that fails fails alone, also by a mistake of ours)
+        call.outcome = error
     return graph
 
 

@@ -1,4 +1,4 @@
-"""Replaced files: inodes that another program may still write to when a save of ours takes their name away.
+"""Replaced files: inodes that another program may still write to after a save has replaced them.
 
 Such an inode gets a second name, `<name>.<UTC time>.replaced`, before the rename, so that whatever is written to it
 later arrives in a file that can be found. It is no backup: it may be empty, cut, or grow, so it has an ending of its

@@ -1,4 +1,4 @@
-"""The memory as the program sees it: the current graph, and one writer that gathers the changes that wait.
+"""The store: the current graph, and one writer that gathers waiting changes.
 
 Reads take no lock: they get the graph of the current snapshot (see `snapshots`). A change is a pure function from one
 graph to the next. One writer thread takes all changes that wait, in the order of their arrival, and under one lock

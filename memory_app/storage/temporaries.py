@@ -1,4 +1,4 @@
-"""The temporary files of a save that could not be removed, and those that a crash left.
+"""Temporary files: those that a save could not remove, and those that a crash left.
 
 Every call of the file system goes through `disk`. A temporary file that cannot be removed when its save failed is
 remembered, and removed by the next save; those of processes that died are removed once they are old.

@@ -18,7 +18,8 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from memory_app.errors import GraphError
 from memory_app.graph.changes import Addition, Deletion, NewEntity, RelationKey
-from memory_app.tools.lenient import SHAPES, mend
+from memory_app.tools.lenient import mend
+from memory_app.tools.spellings import SHAPES
 from memory_app.tools.values import (
     MisfitError,
     an_object,
@@ -170,13 +171,13 @@ def _new_entity(value: object) -> NewEntity:
 
 def _given_name(value: object) -> str:
     text = plain_text(value)
-    if not text or text.isspace():
+    if not text:  # white space is a name, as for npm
         raise MisfitError("a name", "it is empty")
     return text
 
 
 def _relation_key(value: object) -> RelationKey:
-    given = an_object(value, _RELATION)
+    given = _fields(value, _RELATION, 3)
     return RelationKey(
         member(given, "from", plain_text),
         member(given, "to", plain_text),

@@ -1,4 +1,4 @@
-"""Arguments as models send them, brought into the form that the schema wants.
+"""Lenient arguments: from the forms that models send to the form of the schema.
 
 Only what does not fit as it is comes here. Rules:
 - A spelling is taken for a key only where nothing else can be meant: the right key wins, and of two spellings for one
@@ -23,10 +23,20 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from memory_app.tools import nearly_json
+from memory_app.tools.spellings import (
+    CALL_KEYS,
+    CALL_WORDS,
+    LIST_KEYS,
+    LONGEST_KEY,
+    NAME_KEYS,
+    SHAPES,
+    TEXT_KEYS,
+    WRAPPERS,
+    Shape,
+    Slot,
+    bare,
+)
 from memory_app.tools.values import MisfitError, described
-
-_LONGEST_KEY: Final = 40
-"""Characters of a key that may be another spelling of one of ours; longer ones are not compared."""
 
 _LONGEST_NAME: Final = 1024
 """Characters of a text that may stand for an array of one name; longer ones are no name."""
@@ -38,121 +48,11 @@ _LARGEST_NUMBER: Final = 1e15
 """From here on a number's text in JSON is not what was written."""
 
 
-class Slot(NamedTuple):
-    """A key of ours and the bare forms of its other spellings."""
-
-    key: str
-    others: frozenset[str]
-
-    def is_meant_by(self, bare: str) -> bool:
-        return bare in self.others or bare == _bare(self.key)
-
-
-class Shape(NamedTuple):
-    """What a tool wants: `outer` holds an array of objects with these slots; without slots of texts, or one text.
-
-    `facts` is the slot that is an array of texts; `may_lack` slots are empty arrays if they are missing.
-    """
-
-    outer: Slot
-    slots: tuple[Slot, ...] = ()
-    facts: str = ""
-    item: str = ""
-    may_lack: frozenset[str] = frozenset()
-    by_name: bool = False
-    options: tuple[Slot, ...] = ()
-
-
 class Mended(NamedTuple):
     arguments: dict[str, object]
     alone: bool
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-def _slot(key: str, others: str = "") -> Slot:
-    return Slot(key, _words(others))
-
-
-_FACTS: Final = (
-    "observation contents content facts fact notes note text texts details detail description statements info"
-)
-_ENTITY_NAME: Final = _slot("entityName", "name entity node nodename title label subject")
-_ENDS: Final = (
-    _slot("from", "source subject head src fromentity sourceentity fromname sourcename fromnode sourcenode"),
-    _slot("to", "target object tail dst dest destination toentity targetentity toname targetname tonode targetnode"),
-    _slot(
-        "relationType",
-        "type relation predicate relationship relationshiptype label kind verb edge edgetype name rel reltype "
-        "relationname",
-    ),
-)
-_RELATIONS: Final = _slot("relations", "relation relationships relationship edges edge triples triple links items")
-_OPTIONS: Final = (
-    _slot("limit", "max maxresults maxentities maxitems topk pagesize"),
-    _slot("offset", "skip"),
-    _slot("relationLimit", "maxrelations"),
-    _slot("relationOffset"),
-    _slot("namesOnly", "onlynames"),
-    _slot("summary", "summaryonly summarize"),
-)
-
-_RELATION: Final = "an object with from, to and relationType"
-SHAPES: Final[Mapping[str, Shape]] = {
-    "create_entities": Shape(
-        _slot("entities", "entity nodes node items newentities"),
-        (
-            _slot("name", "entityname entity node nodename title label"),
-            _slot("entityType", "type kind category class entitykind entitycategory nodetype"),
-            _slot("observations", _FACTS),
-        ),
-        "observations",
-        "an object with name, entityType and observations",
-        frozenset({"observations"}),
-        by_name=True,
-    ),
-    "create_relations": Shape(_RELATIONS, _ENDS, item=_RELATION),
-    "add_observations": Shape(
-        _slot("observations", "observation additions addition updates update entities items facts"),
-        (_ENTITY_NAME, _slot("contents", f"{_FACTS} observations newobservations addedobservations")),
-        "contents",
-        "an object with entityName and contents",
-        by_name=True,
-    ),
-    "delete_entities": Shape(_slot("entityNames", "entityname names name entities entity nodes node")),
-    "delete_observations": Shape(
-        _slot("deletions", "deletion observations observation entities items"),
-        (_ENTITY_NAME, _slot("observations", _FACTS)),
-        "observations",
-        "an object with entityName and observations",
-    ),
-    "delete_relations": Shape(_RELATIONS, _ENDS, item=_RELATION),
-    "read_graph": Shape(_slot(""), options=_OPTIONS),
-    "search_nodes": Shape(
-        _slot(
-            "query",
-            "q queries search searchstring searchquery searchterm searchterms searchtext text term terms keyword "
-            "keywords querytext querystring question phrase name",
-        ),
-        options=_OPTIONS,
-    ),
-    "open_nodes": Shape(
-        _slot("names", "name entitynames entityname entities entity nodes node nodenames nodename titles title ids id"),
-        options=(*_OPTIONS, _slot("depth", "hops maxdepth")),
-    ),
-}
-
-_WRAPPERS: Final = _words(
-    "input inputs arguments args params parameters data payload body request kwargs json toolinput toolarguments "
-    "toolargs value call properties"
-)
-_CALL_KEYS: Final = _words("name tool toolname method function action type id jsonrpc")
-_CALL_WORDS: Final = frozenset({"toolscall", "function", "tooluse", "toolcall", "object", "20"})
-_TEXT_KEYS: Final = _words("text content observation value fact")
-_NAME_KEYS: Final = _slot("name", "entityname entity node title label")
-_LIST_KEYS: Final = _words("item items list values array element elements")
 _RECORD_KINDS: Final = ("entity", "relation", "observation")
 _BROKEN_ARRAY: Final = re.compile(r"""\s*\[\s*["'{\[]""")
 
@@ -189,22 +89,22 @@ class _Call:
             return Mended(made, False)
         value = self._outer(found)
         if value is None:
-            self._refuse_unknown(found, outer.key, "missing")
+            self._refuse_others(found, outer, "missing", self._shape.options)
             kind = "a string" if self._tool == "search_nodes" else "an array of strings"
             kind = f"an array, each item {self._shape.item}" if self._shape.slots else kind
             raise MisfitError(kind, f"it is missing; what came is {described(found)}", f".{outer.key}")
+        if value in ("", [], {}):
+            self._refuse_others(found, outer, "empty", self._shape.options)
         try:
             if self._shape.slots:
                 made[outer.key] = self._items(value)
             elif self._tool == "search_nodes":
-                made[outer.key] = _query(value)
+                made[outer.key] = _query(value, outer)
             else:
                 made[outer.key] = [_name(item) for item in self._texts(value)]
         except MisfitError as misfit:
             misfit.path = f".{outer.key}{misfit.path}"
             raise
-        if made[outer.key] in ([], ""):
-            self._refuse_unknown(found, outer.key, "empty")
         return Mended(made, self._alone)
 
     def unwrap(self, given: object, deepest: int = _DEEPEST_WRAPPING) -> Mapping[str, object]:
@@ -223,11 +123,11 @@ class _Call:
             return {outer.key: given} if given else {}
         if not isinstance(given, dict):
             return {} if given is None else {outer.key: given}
-        if not deepest or given.get(outer.key) is not None or len(given) > len(_CALL_KEYS):
+        if not deepest or given.get(outer.key) is not None or len(given) > len(CALL_KEYS):
             return given
         for key, value in given.items():
-            bare = _bare(key)
-            if (bare in _WRAPPERS or bare == _bare(self._tool)) and isinstance(value, (dict, list, str)):
+            spelled = bare(key)
+            if (spelled in WRAPPERS or spelled == bare(self._tool)) and isinstance(value, (dict, list, str)):
                 others = [(one, held) for one, held in given.items() if one != key]
                 if all(self._is_of_a_call(one, held) for one, held in others):
                     return self.unwrap(value, deepest - 1)
@@ -235,10 +135,10 @@ class _Call:
 
     def _is_of_a_call(self, key: str, value: object) -> bool:
         """Whether a key beside the arguments says nothing but which tool is called."""
-        if _bare(key) in ("id", "jsonrpc"):
+        if bare(key) in ("id", "jsonrpc"):
             return True
-        return _bare(key) in _CALL_KEYS and isinstance(value, str) and (
-            _bare(value) in _CALL_WORDS or _bare(value) == _bare(self._tool)
+        return bare(key) in CALL_KEYS and isinstance(value, str) and (
+            bare(value) in CALL_WORDS or bare(value) == bare(self._tool)
         )  # fmt: skip
 
     def _outer(self, given: Mapping[str, object]) -> object:
@@ -253,7 +153,7 @@ class _Call:
         found = {
             key: value
             for key, value in given.items()
-            if outer.is_meant_by(_bare(key)) and key != outer.key and self._holds_items(value)
+            if outer.is_meant_by(bare(key)) and key != outer.key and self._holds_items(value)
         }
         if len(found) > 1:
             raise _unclear(outer.key, found)
@@ -307,7 +207,7 @@ class _Call:
         return []
 
     def _is_known(self, key: str) -> bool:
-        return any(slot.is_meant_by(_bare(key)) for slot in self._shape.slots)
+        return any(slot.is_meant_by(bare(key)) for slot in self._shape.slots)
 
     def _item(self, value: object) -> dict[str, object]:
         item = _decoded(value) if isinstance(value, str) else value
@@ -328,10 +228,12 @@ class _Call:
                 if slot.key == self._shape.facts:
                     made[slot.key] = texts = self._texts(found)
                     if not texts:
-                        self._refuse_unknown(item, slot.key, "missing" if found is None else "empty")
+                        self._refuse_others(item, slot, "missing" if found is None else "empty", self._shape.slots)
                     if found is not None or slot.key in self._shape.may_lack:
                         continue
                 elif found is not None:
+                    if found == "":
+                        self._refuse_others(_only(item, slot), slot, "empty", ())
                     made[slot.key] = _text(_name(found) if isinstance(found, dict) else found)
                     continue
                 kind = "an array of strings" if slot.key == self._shape.facts else "a string"
@@ -359,42 +261,51 @@ class _Call:
                 return self._texts(held)
             raise MisfitError("an array of strings", f"it is {described(value)}")
         if isinstance(value, dict):
-            only = next(iter(value.values())) if len(value) == 1 and _bare(next(iter(value))) in _LIST_KEYS else None
-            return self._texts(only) if isinstance(only, list) else [_text(value)]
+            if not value and self._shape.may_lack:
+                return []
+            only = self._list_in(value)
+            return [_text(value)] if only is None else self._texts(only)
         if isinstance(value, list):
             if len(value) == 1 and isinstance(value[0], list):
                 return self._texts(value[0])
             return [_fact(item) for item in value]
+        self._alone = True
         return [_fact(value)]
 
-    def _refuse_unknown(self, given: Mapping[str, object], key: str, state: str) -> None:
-        """Refuse another key that holds what this key, which is missing or empty, should hold."""
-        known = [slot for slot in (self._shape.outer, *self._shape.slots, *self._shape.options) if slot.key != key]
-        for one, value in given.items():
-            if not isinstance(value, (str, list)) or not value or one == key:
+    def _list_in(self, value: Mapping[str, object]) -> object:
+        """The array in an object that only wraps it, as `{"items": […]}` or `{"names": […]}` in `names`."""
+        if len(value) != 1:
+            return None
+        ((key, held),) = value.items()
+        own = next((slot for slot in self._shape.slots if slot.key == self._shape.facts), self._shape.outer)
+        return held if isinstance(held, list) and (bare(key) in LIST_KEYS or own.is_meant_by(bare(key))) else None
+
+    def _refuse_others(self, given: Mapping[str, object], slot: Slot, state: str, known: Iterable[Slot]) -> None:
+        """Refuse another key that holds what this slot, whose own key is missing or empty, should hold."""
+        for key, value in given.items():
+            if key == slot.key or not value or not isinstance(value, (str, list, dict)):
                 continue
-            if _bare(one) in _CALL_KEYS or any(slot.is_meant_by(_bare(one)) for slot in known):
+            if self._is_of_a_call(key, value) or _is_record_kind(key, value):
                 continue
-            raise MisfitError(
-                "what holds it",
-                f"it is {state}, while the key {json.dumps(one[:_LONGEST_KEY], ensure_ascii=False)} holds "
-                + ("text" if isinstance(value, str) else "an array"),
-                f".{key}",
-            )
+            if slot.is_meant_by(bare(key)) or not (
+                isinstance(value, dict) or any(one.is_meant_by(bare(key)) for one in known)
+            ):
+                kind = {str: "text", list: "an array"}.get(type(value), "an object")
+                raise MisfitError(
+                    "given under this name",
+                    f"it is {state}, while the key {json.dumps(key[:LONGEST_KEY], ensure_ascii=False)} holds {kind}",
+                    f".{slot.key}",
+                )
 
 
 def _refuse_relations(given: Mapping[str, object]) -> None:
     for key, value in given.items():
-        if value and isinstance(value, (list, dict, str)) and _bare(key) in ("relations", "relationships", "edges"):
+        if value and isinstance(value, (list, dict, str)) and bare(key) in ("relations", "relationships", "edges"):
             raise MisfitError(
                 "sent with create_relations next, once the entities are created",
                 "it came with them; send the entities alone",
                 f".{key}",
             )
-
-
-def _bare(key: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", key.lower()) if len(key) <= _LONGEST_KEY else key
 
 
 def _take(given: Mapping[str, object], slot: Slot) -> object:
@@ -420,16 +331,25 @@ def _take_if_one(given: Mapping[str, object], slot: Slot) -> object:
 def _spellings(given: Mapping[str, object], slot: Slot) -> dict[str, object]:
     found: dict[str, object] = {}
     for key, value in given.items():
-        # A record of a memory file states its kind under `type`, which is no type of ours.
-        if value is None or key == slot.key or (_bare(key) == "type" and value in _RECORD_KINDS):
+        if value is None or key == slot.key or _is_record_kind(key, value):
             continue
-        if slot.is_meant_by(_bare(key)):
+        if slot.is_meant_by(bare(key)):
             found[key] = value
     return found
 
 
+def _is_record_kind(key: str, value: object) -> bool:
+    """Whether this is the kind of record of a memory file, under `type`, which is no type of ours."""
+    return bare(key) == "type" and value in _RECORD_KINDS
+
+
+def _only(given: Mapping[str, object], slot: Slot) -> dict[str, object]:
+    """What stands under another spelling of this slot."""
+    return {key: value for key, value in given.items() if slot.is_meant_by(bare(key))}
+
+
 def _unclear(key: str, found: Iterable[str]) -> MisfitError:
-    names = " and ".join(json.dumps(one[:_LONGEST_KEY], ensure_ascii=False) for one in list(found)[:3])
+    names = " and ".join(json.dumps(one[:LONGEST_KEY], ensure_ascii=False) for one in list(found)[:3])
     return MisfitError("given under this name", f"it is missing, and {names} could each be it", f".{key}")
 
 
@@ -473,7 +393,7 @@ def _text(value: object) -> object:
         return value[0]
     if isinstance(value, dict) and len(value) == 1:
         ((key, held),) = value.items()
-        if _bare(key) in _TEXT_KEYS and isinstance(held, str):
+        if bare(key) in TEXT_KEYS and isinstance(held, str):
             return held
     return value
 
@@ -481,14 +401,16 @@ def _text(value: object) -> object:
 def _name(item: object) -> object:
     """A name, from a text or an object that has one."""
     if isinstance(item, dict):
-        found = _take_if_one(item, _NAME_KEYS)
+        found = _take_if_one(item, NAME_KEYS)
         return item if found is None else _text(found)
     return item
 
 
-def _query(value: object) -> object:
+def _query(value: object, slot: Slot) -> object:
     if isinstance(value, dict) and len(value) == 1:
-        (value,) = value.values()
+        ((key, held),) = value.items()
+        if slot.is_meant_by(bare(key)) or bare(key) in TEXT_KEYS:
+            value = held
     if isinstance(value, list) and value and all(isinstance(item, (str, int, float)) for item in value):
         return " ".join(str(_text(item)) for item in value)
     return _text(value)

@@ -1,4 +1,4 @@
-"""JSON as models write it by hand: in a code fence, with a trailing comma, with Python's quotes, True and None.
+"""Nearly JSON, as models write it by hand: code fences, trailing commas, Python's quotes, True and None.
 
 Rules:
 - What is JSON is read as JSON. What is not is read only if every token has one meaning: quotes of either kind around a

@@ -70,9 +70,11 @@ def create_entities(arguments: Arguments) -> Write:
     asked = checked.entities_to_create(arguments)
 
     def apply(graph: Graph) -> tuple[Graph, Answer]:
+        # Looked up first: in a batch a graph from before a change cannot be read after it.
+        new = dict.fromkeys(one.name for one in asked if one.name not in graph.entities)
+        similar = near.spelled_alike(graph, list(new))
         after, made, skipped = changes.create_entities(graph, asked)
         body = b'{"entities":' + _array(made)
-        similar = near.spelled_alike(graph, [line.name for line in made])
         if similar:
             body += b',"similar":' + strings_json(similar)
         if not skipped:

@@ -1,4 +1,4 @@
-"""The prompts that a person can pick in a client: texts, and the one argument that each takes.
+"""The prompts that a person can choose in a client: texts, and the one argument of each.
 
 Plain data and the filling in of it; knows no SDK. Prompts are offered as MCP's `prompts/list` and `prompts/get`, and
 `PERSONAL_MEMORY.text(None)` serves as well as a project's or a client's own instructions.

@@ -119,3 +119,22 @@ def test_another_user_is_left_alone(volume: Path) -> None:
     started, said = _start(volume, user=OTHER)
     assert (started["user"], started["works"], said) == (OTHER, False, "")
     assert volume.stat().st_uid == 0
+
+
+def test_the_side_files_and_the_history_are_handed_over_and_nothing_else(volume: Path) -> None:
+    history = volume / "memory.jsonl.history"
+    other = volume / "memory-2.jsonl.history"
+    for folder in (history, volume / "other.history"):
+        folder.mkdir()
+    ours = ["memory.jsonl.20260101T000000Z.replaced", "memory.jsonl.20260101T000000Z.bak"]
+    ours += [
+        f"{history.name}/{name}"
+        for name in (".gitignore", "20260101T000000.123Z.jsonl", "20260101T000000.124Z.undo.jsonl")
+    ]
+    others = [f"{history.name}/note.txt", "other.history/20260101T000000.123Z.jsonl"]
+    for name in ours + others:
+        (volume / name).write_text("")
+    other.symlink_to("other.history")
+    _start(volume)
+    owners = {name: (volume / name).lstat().st_uid for name in [*ours, *others, history.name, "other.history"]}
+    assert {name for name, owner in owners.items() if owner} == {*ours, history.name}

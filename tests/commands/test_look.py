@@ -49,7 +49,7 @@ def test_search_is_limited(home: Path) -> None:
 
 def test_nothing_found_is_said_on_stderr(memory: Path, home: Path) -> None:
     result = run("search", "zebra", "--file", memory, home=home)
-    assert (result.status, result.out) == (0, "")
+    assert (result.status, result.out) == (1, "")
     assert "Nothing matches" in result.err
 
 
@@ -79,7 +79,7 @@ def test_show_asks_back_where_several_names_fit(home: Path) -> None:
     path = write(home / "m.jsonl", entity("Ann"), entity("ann"))
     assert run("show", "Ann", "--file", path, home=home).status == 0
     result = run("show", "ANN", "--file", path, home=home)
-    assert result.status == 2
+    assert result.status == 1
     assert "Ann or ann" in result.err
 
 

@@ -42,6 +42,7 @@ _TORN: Final = '{"type":"entity","name":"fact-torn\n'
 _DOCUMENT: Final = '{"entities":[{"name":"Ann","entityType":"t","observations":["fact-a"]}],"x":"fact-x"}'
 _CREATE: Final = '{"entities":[{"name":"New","entityType":"t","observations":["fact-new"]}]}'
 _CONFIGURATION: Final = '{"mcpServers":{"other":{"command":"fact-other"}},"z":1}'
+_STATE: Final = "memory.jsonl.history/2026010{}T000000.000Z.jsonl"
 _PAST: Final = "memory.jsonl.2026010{}T000000Z.bak"
 
 
@@ -143,6 +144,14 @@ SCENES: Final = (
         ("serve", "--new-token", "--token-file", "token"),
         lambda files: re.fullmatch(rb"[\w-]{43}\n", files.get("token", b"")) is not None,
     ),
+    Scene(
+        "undo",
+        {"memory.jsonl": _BOB, _STATE.format(1): _ANN + _BOB, _STATE.format(2): _BOB},
+        ("undo", "20260101T000000.000Z"),
+        _memory("fact-a", "fact-b"),
+        {"MEMORY_HISTORY": "9999"},
+    ),
+    Scene("add", {"memory.jsonl": _ANN}, ("add", "Ann", "fact-added"), _memory("fact-a", "fact-added")),
     Scene(
         "another shape",
         {"memory.jsonl": _DOCUMENT},

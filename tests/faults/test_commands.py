@@ -69,9 +69,9 @@ def test_without_hard_links_a_kill_leaves_an_empty_copy_at_worst() -> None:
 
 
 def _write_under_the_final_name(
-    path: str, chunks: Iterable[bytes], like: os.stat_result | None, give_it_its_name: Callable[[str], None]
+    path: str, chunks: Iterable[bytes], like: os.stat_result | None, extended: object, give_it_its_name: object
 ) -> None:
-    del give_it_its_name
+    del extended, give_it_its_name
     calls.close(whole.write_temporary(path, chunks, like))
 
 

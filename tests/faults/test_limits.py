@@ -17,7 +17,8 @@ from typing import Any, Final
 
 import pytest
 
-from tests.faults.scenes import LINES, NAME, NEXT, applied
+from memory_app.storage.store import Store
+from tests.faults.scenes import LINES, NAME, NEXT, applied, change
 from tests.placing import put
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -162,3 +163,53 @@ def test_a_file_mounted_by_itself_is_told_to_mount_its_folder(tmp_path: Path) ->
     )
     assert said.startswith("stored=False: ") and "nothing was changed" in said and "mount its folder" in said
     assert left == [NAME] and memory.read_bytes() == LINES
+
+
+_INITIALIZE: Final = (
+    '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},'
+    '"clientInfo":{"name":"test","version":"1"}}}\n{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
+)
+_READ: Final = '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"read_graph","arguments":{}}}\n'
+
+
+def _limited(archive: Path, memory: Path, limit: str, said: str) -> subprocess.CompletedProcess[str]:
+    """A server that a shell's `ulimit` has limited, given all its input at once."""
+    command = ("sh", "-c", f'ulimit {limit} && exec "$@"', "sh", sys.executable, str(archive), "--file", str(memory))
+    return subprocess.run(command, input=said, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="how many descriptors a start needs is the platform's matter")
+@pytest.mark.parametrize("descriptors", [6, 7, 8, 9])
+def test_a_start_with_too_few_descriptors_ends_with_one_clear_line(
+    archive: Path, tmp_path: Path, descriptors: int
+) -> None:
+    assert _limited(archive, tmp_path / NAME, "-n 64", _INITIALIZE).returncode == 0  # what it unpacks is there
+    done = _limited(archive, tmp_path / NAME, f"-n {descriptors}", _INITIALIZE)
+    lines = done.stderr.splitlines()
+    assert done.returncode == 1 and done.stdout == ""
+    assert lines[-1] == (
+        "memory-server: cannot serve: too many files are open. Raise this process's limit of open files (ulimit -n), "
+        "then try again."
+    )
+    assert all(line.startswith("memory-server: ") for line in lines) and len(lines) == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the limit says nothing of the stacks of threads")
+def test_deep_json_in_a_file_is_kept_also_where_stacks_are_small(archive: Path, tmp_path: Path) -> None:
+    memory = tmp_path / NAME
+    deep = b'{"type":"entity","name":"Deep","entityType":"t","observations":' + b"[" * 900 + b"]" * 900 + b"}\n"
+    put(memory, deep + LINES)
+    done = _limited(archive, memory, "-s 128", _INITIALIZE + _READ)
+    assert done.returncode == 0, done.stderr
+    assert '"id":2' in done.stdout and "Ada" in done.stdout
+
+
+@pytest.mark.parametrize("length", [219, 235, 250])
+def test_a_name_that_leaves_no_room_for_the_files_beside_it_is_told_as_too_long(tmp_path: Path, length: int) -> None:
+    memory = tmp_path / ("m" * length)
+    put(memory, LINES)
+    store = Store(str(memory), print)
+    error = change(store, *NEXT).exception(_PATIENCE)
+    store.close(0)
+    assert "the name is too long. Choose a shorter name" in str(error) and "othing was" in str(error)
+    assert memory.read_bytes() == LINES and os.listdir(tmp_path) == [memory.name]

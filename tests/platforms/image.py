@@ -56,8 +56,8 @@ def make_image() -> None:
     buildah("bud", "-q", "--isolation", "chroot", "--pull-never", *options, "-t", IMAGE, str(ROOT))
 
 
-def start(volume: Path, *requests: dict[str, Any], user: str = "") -> list[dict[str, Any]]:
-    """`docker run -i -v VOLUME:/app/dist --rm [--user USER] mcp/memory`: shake hands, send these; the answers."""
+def start(volume: Path, *requests: dict[str, Any], user: str = "", capable: bool = True) -> list[dict[str, Any]]:
+    """`docker run -i -v VOLUME:/app/dist --rm [--user USER] [--cap-drop=ALL] mcp/memory`: send these; the answers."""
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "image", "version": "1"}}
     lines = [{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}]
     lines += [{"jsonrpc": "2.0", "id": number, **request} for number, request in enumerate(requests, 1)]
@@ -65,6 +65,7 @@ def start(volume: Path, *requests: dict[str, Any], user: str = "") -> list[dict[
     try:
         config = json.loads(buildah("inspect", "--type", "image", IMAGE))["OCIv1"]["config"]
         options = ["--isolation", "chroot", "--volume", f"{volume}:/app/dist"] + (["--user", user] if user else [])
+        options += [] if capable else ["--cap-drop", "CAP_ALL"]
         given = "".join(json.dumps(line) + "\n" for line in lines)
         said = buildah("run", *options, container, "--", *config["Entrypoint"], given=given)
     finally:
@@ -125,6 +126,30 @@ def a_folder_of_somebodys_own_stays_theirs(volume: Path) -> None:
     assert (facts.st_uid, facts.st_gid, volume.stat().st_uid) == (1234, 1235, 1234)
 
 
+def serves_without_any_capability(volume: Path) -> None:
+    (volume / "memory.jsonl").write_text(_OLD)
+    start(volume, call("create_entities", entities=[_ENTITY]), capable=False)
+    answers = start(volume, call("read_graph"), capable=False)
+    assert len(answers[1]["result"]["structuredContent"]["entities"]) == 2, answers
+    assert (volume / "memory.jsonl").stat().st_uid == 0
+
+
+def serves_another_user_without_any_capability(volume: Path) -> None:
+    os.chown(volume, 1234, 1234)
+    start(volume, call("create_entities", entities=[_ENTITY]), user="1234:1234", capable=False)
+    assert (volume / "memory.jsonl").stat().st_uid == 1234
+
+
+def hands_over_the_history(volume: Path) -> None:
+    history = volume / "memory.jsonl.history"
+    history.mkdir(0o700)
+    generation = history / "20260101T000000.000Z.jsonl"
+    generation.write_text(_OLD)
+    (volume / "memory.jsonl").write_text(_OLD)
+    start(volume, call("create_entities", entities=[_ENTITY]))
+    assert [path.stat().st_uid for path in (history, generation)] == [65532, 65532]
+
+
 def size() -> int:
     """Bytes of the image's files."""
     container = buildah("from", "--pull-never", IMAGE)
@@ -140,6 +165,9 @@ SCENES: Final[tuple[Callable[[Path], None], ...]] = (
     starts_on_an_empty_volume_and_keeps_it,
     changes_nothing_when_it_is_started_as_another_user,
     a_folder_of_somebodys_own_stays_theirs,
+    serves_without_any_capability,
+    serves_another_user_without_any_capability,
+    hands_over_the_history,
 )
 
 

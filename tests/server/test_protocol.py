@@ -70,7 +70,17 @@ CAPABILITIES = {
 }
 
 
-@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
+HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+
+
+def test_the_guide_shows_what_is_announced_and_the_versions() -> None:
+    page = (Path(__file__).resolve().parents[2] / "memory_app" / "guide" / "protocol.md").read_text("utf-8")
+    shown = page.partition("```json\n")[2].partition("```")[0]
+    assert json.loads(shown) == CAPABILITIES
+    assert f"| versions | 2026-07-28 | {', '.join(HANDSHAKES)} |" in page
+
+
+@pytest.mark.parametrize("version", HANDSHAKES)
 def test_the_handshake_announces_what_is_served(archive: Path, tmp_path: Path, version: str) -> None:
     with serve(archive, tmp_path) as driver:
         hello = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}

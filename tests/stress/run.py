@@ -15,13 +15,14 @@ from collections.abc import Callable
 from typing import Final
 
 from tests.faults import crashes, loop
-from tests.stress import checkers, histories, inputs, kills, recovery, unlocked, writers
+from tests.stress import checkers, command_faults, histories, inputs, kills, recovery, unlocked, writers
 from tests.stress.figures import Figures
 
 _STARTS: Final = 8  # of the distinct crash states, every so many is also started on
 
 PARTS: Final[dict[str, Callable[[int], Figures]]] = {
     "faults": lambda seed: loop.run("faults"),
+    "commands": lambda seed: command_faults.run(),
     "crashes": lambda seed: crashes.run(crashes.LONG_SESSIONS, start_on=lambda number: number % _STARTS == 0),
     "kills": lambda seed: kills.run(seed, kills=100, calls=80, breaking=40),
     "writers": lambda seed: writers.run(seed, ours=8, peers=2, calls=400, each_peer=400),

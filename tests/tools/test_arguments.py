@@ -355,13 +355,19 @@ def test_a_lone_surrogate_becomes_the_replacement_character_in_every_text(sent: 
     assert arguments.search_to_make({"query": sent}).query == expected
 
 
-@pytest.mark.parametrize("name", ["", " ", "\u3000"])
-def test_an_empty_name_is_an_error_in_creates_alone(name: str) -> None:
-    entity = {"name": name, "entityType": "", "observations": [""]}
+def test_an_empty_name_is_an_error_in_creates_alone() -> None:
+    entity = {"name": "", "entityType": "", "observations": [""]}
     assert "entities[0].name must be a name, but it is empty" in refusal("create_entities", {"entities": [entity]})
-    assert arguments.names_to_open({"names": [name]}).names == (name,)
-    assert arguments.entities_to_delete({"entityNames": [name]}).items == (name,)
-    assert arguments.observations_to_add({"observations": [{"entityName": name, "contents": ["x"]}]})
+    assert arguments.names_to_open({"names": [""]}).names == ("",)
+    assert arguments.entities_to_delete({"entityNames": [""]}).items == ("",)
+    assert arguments.observations_to_add({"observations": [{"entityName": "", "contents": ["x"]}]})
+
+
+@pytest.mark.parametrize("name", [" ", "\t", "\n", "\u3000"])
+def test_a_name_of_white_space_is_a_name_as_for_npm(name: str) -> None:
+    entity = {"name": name, "entityType": "", "observations": []}
+    assert arguments.entities_to_create({"entities": [entity]}) == (NewEntity(name, "", ()),)
+    assert arguments.entities_to_create({"entities": entity}) == (NewEntity(name, "", ()),)
 
 
 JSON_VALUES = st.recursive(

@@ -35,8 +35,8 @@ addEventListener("DOMContentLoaded", () => {
 _DRAG: Final = """
 new Promise((done) => {
   const canvas = document.querySelector("#graph");
-  const held = { pointerId: 1, button: 0, buttons: 1, bubbles: true };
-  const at = (kind, clientX, clientY) => canvas.dispatchEvent(new PointerEvent(kind, { ...held, clientX, clientY }));
+  const how = { pointerId: 1, button: 0, buttons: 1, bubbles: true };
+  const at = (kind, x, y) => canvas.dispatchEvent(new PointerEvent(kind, { ...how, clientX: x, clientY: y }));
   canvas.setPointerCapture = () => {};
   const [times, busy] = [[], []];
   let [x, step] = [500, 0];

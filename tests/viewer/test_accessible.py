@@ -32,6 +32,11 @@ def table(page: chromium.Page, rows: str) -> None:
     page.click(f"#rows-{rows}")
 
 
+def relation_type(page: chromium.Page) -> None:
+    look_for(page, "works on")
+    page.press("Enter")
+
+
 def details(page: chromium.Page, text: str = "") -> None:
     go_to(page, "ada")
     if text:
@@ -44,7 +49,7 @@ STATES: Final[dict[str, Callable[[chromium.Page], object]]] = {
     "results": lambda page: look_for(page, "ada"),
     "nothing found": lambda page: look_for(page, "zzzz"),
     "details": lambda page: go_to(page, "ada"),
-    "type": lambda page: (look_for(page, "works on"), page.press("Enter")),
+    "type": relation_type,
     "beginning of a way": lambda page: details(page, "Way to …"),
     "help": lambda page: page.click("#help"),
     "picture": lambda page: page.click("#picture"),
@@ -100,7 +105,10 @@ def test_axe_finds_nothing_while_the_memory_is_corrected(
 ) -> None:
     memory = tmp_path / "memory.jsonl"
     write(memory, memories.example())
-    with serving.serving(memory) as served, browser.page(served.address, **(AT_ONCE | LOOKS[look])) as page:
+    with (
+        serving.serving(memory) as served,
+        browser.page(served.address, width=1280, height=800, **(AT_ONCE | LOOKS[look])) as page,
+    ):
         page.wait(READY)
         assert served.edit(do="add fact", entity="Mei Lin", text="Back in April").status == 200
         page.wait("document.querySelector('#changes .amount').textContent.trim() === '1'")

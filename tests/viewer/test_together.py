@@ -74,8 +74,8 @@ def test_four_that_edit_at_once_lose_nothing_and_agree(
         serving.running(view) as second,
         driver.serve(archive, tmp_path) as server,
         serving_http(tmp_path, program=program) as http,
-        browser.page(first.address, **AT_ONCE) as one,
-        browser.page(second.address, **AT_ONCE) as two,
+        browser.page(first.address, width=1280, height=800, **AT_ONCE) as one,
+        browser.page(second.address, width=1280, height=800, **AT_ONCE) as two,
     ):
         server.open()
         for page in (one, two):

@@ -1,4 +1,4 @@
-"""The clients: names, files, forms. A place is a template, so that it can be had for every system anywhere.
+"""The clients: names, files, forms. A place is a template, so it can be worked out for any system on any other.
 
 | in a template | Linux and others | macOS | Windows |
 |---|---|---|---|

@@ -1,4 +1,4 @@
-"""The container image as a client starts it: the command line for a memory, and where an old one's memory lies here."""
+"""The container image as a client starts it: its command line, and which local folder an existing container uses."""
 
 from __future__ import annotations
 

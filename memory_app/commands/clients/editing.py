@@ -1,4 +1,4 @@
-"""A client's file: reading the servers in it, and putting ours there with nothing else touched.
+"""A client's configuration file: read its servers, and add ours without touching anything else.
 
 Writing is these steps: the new text is made and read again, and has to hold what it should and all else that was
 there; the old file is kept beside it as `<name>.<UTC time>.bak`; the new one is written whole beside it and renamed

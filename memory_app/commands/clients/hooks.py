@@ -1,4 +1,4 @@
-"""The hook by which Claude Code begins a session with a brief of the memory: a command whose output the model sees.
+"""The hook with which Claude Code begins a session: a command that prints a brief of the memory for the model.
 
 Claude Code keeps hooks in its settings, not in the file of its servers, as lists of groups by event.
 """

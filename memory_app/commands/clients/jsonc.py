@@ -1,4 +1,4 @@
-"""JSON with comments and trailing commas: reading it with the place of everything, and putting a value into its text.
+"""JSON with comments and trailing commas: read it with the position of every value, and replace values in its text.
 
 Whatever is not the value that is put stays to the byte: comments, order, spaces, line ends. No I/O.
 """
@@ -130,7 +130,7 @@ class _Reader:
             return Node(position, end, text)
         match = _WORD.match(self._text, position)
         if match is None:
-            raise self.error(position, "a value is expected" if first else "it ends in the midst")
+            raise self.error(position, "a value is expected" if first else "the file ends too early")
         return Node(position, match.end(), json.loads(match[0]))
 
     def _object(self, start: int, depth: int) -> Node:

@@ -1,4 +1,4 @@
-"""TOML: setting the keys of one table in its text, everything else stays to the byte. No I/O, no TOML writer.
+"""TOML: set the keys of one table in its text, every other byte stays. No I/O, no TOML writer.
 
 The text is cut into statements (headers, pairs, the rest), which needs no more of TOML than where strings, brackets and
 comments end. What cannot be changed without guessing is refused: inline tables and dotted keys in the way.

@@ -1,4 +1,4 @@
-"""YAML: reading and changing the entries below one key of the top level, everything else stays to the byte. No I/O.
+"""YAML: read and change the entries below one top-level key, every other byte stays. No I/O.
 
 A small part of YAML is enough for that: block mappings and lists, simple and quoted values, lists in brackets. Only the
 lines of the entry that is meant are touched. What cannot be understood there is refused, never guessed.

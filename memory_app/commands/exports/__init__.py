@@ -1,4 +1,4 @@
-"""The forms in which a memory can be written for other programs: each a function from a memory to pieces of bytes.
+"""Export formats: each is a function from a memory to pieces of bytes.
 
 All write UTF-8, each entity once, with its neighbours where the form has a place for them. A relation's end that is no
 entity is written as a name without a type. Keys that other programs put into the file are left out: for a copy of the

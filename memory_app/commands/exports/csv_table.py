@@ -1,4 +1,4 @@
-"""CSV as RFC 4180 has it: one table with a row for each entity, each observation and each relation.
+"""CSV as in RFC 4180: one table with a row for each entity, each observation and each relation.
 
 A spreadsheet runs a cell that begins with `=`, `+`, `-`, `@`, a tab or a line end as a formula, and memories hold what
 strangers wrote. So such a cell gets an apostrophe put before it, which spreadsheets take as "this is text". Programs

@@ -1,4 +1,4 @@
-"""JSON and JSON Lines: the exact data, to be read again by any memory server, by `import`, by other programs."""
+"""JSON and JSON Lines: the exact data, for other memory servers, for `import` and for other programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Markdown: a page for people. Every character that Markdown or HTML would take for itself is escaped."""
+"""Markdown: a page for people. Every character with a meaning in Markdown or HTML is escaped."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ links, quotes. Anything else comes out as it is written.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from memory_app.commands.screen.terminal import Terminal, columns, padded, width
@@ -17,6 +17,7 @@ _LINK: Final = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
 _STRONG: Final = re.compile(r"\*\*(.+?)\*\*")
 _EMPHASIS: Final = re.compile(r"(?<![\w*])[*_]([^*_\s](?:[^*_]*[^*_\s])?)[*_](?![\w*])")
 _CODE: Final = re.compile(r"(`[^`]+`)")
+_TICK: Final = re.compile("(`)")
 _WIDE: Final = "\u1100-\u115f\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60"
 _CLOSING: Final = "\uff0c\u3002\u3001\uff1a\uff1b\uff01\uff1f\uff09\u300d\u300f"
 _PIECE: Final = re.compile(rf"\s+|[{_WIDE}](?:(?<![{_CLOSING}])`)?[{_CLOSING}]*|[^\s{_WIDE}]+")
@@ -39,7 +40,8 @@ def rendered(markdown: str, out: Terminal) -> Iterator[str]:
             yield from _table(lines[place:end], out)
             place = end
         elif line.startswith("#"):
-            yield out.styled(_plain(_bare(line.lstrip("#").strip()), out), "bold", "cyan")
+            heading = _bare(line.lstrip("#").strip())
+            yield out.styled(_unmarked(heading) if out.interactive else heading, "bold", "cyan")
             place += 1
         elif not line.strip():
             yield ""
@@ -67,7 +69,7 @@ def _paragraph(lines: list[str], out: Terminal) -> Iterator[str]:
     else:
         first, rest = "", lines
     text = " ".join(line.strip() for line in rest)
-    yield from (_plain(line, out) for line in _wrapped(_bare(text), first, " " * len(first)))
+    yield from _plain(_wrapped(_bare(text), first, " " * len(first)), out)
 
 
 def _wrapped(text: str, first: str, later: str) -> Iterator[str]:
@@ -139,8 +141,21 @@ def _unmarked(text: str) -> str:
     return text.replace("`", "")
 
 
-def _plain(line: str, out: Terminal) -> str:
-    """The line with its inline code standing out; without colours its signs stay, as people know them."""
+def _plain(lines: Iterable[str], out: Terminal) -> Iterator[str]:
+    """The lines of one paragraph with its inline code standing out, also where that goes on in the next line.
+
+    When piped the backticks stay, as people know them.
+    """
     if not out.interactive:
-        return line
-    return _CODE.sub(lambda code: out.styled(code[1][1:-1], "yellow"), line)
+        yield from lines
+        return
+    inside = False
+    for line in lines:
+        text = line.lstrip(" ")
+        styled = []
+        for part in _TICK.split(text):
+            if part == "`":
+                inside = not inside
+            else:
+                styled.append(out.styled(part, "yellow") if inside else part)
+        yield line[: len(line) - len(text)] + "".join(styled)

@@ -29,6 +29,7 @@ _PATIENCE: Final = 0.4
 _TICK: Final = 0.1
 _BAR: Final = 24  # characters
 _WIDEST: Final = 100  # columns of running text; longer lines are hard to read
+_USUAL: Final = 80  # columns where there is no terminal to ask
 
 
 class Terminal:
@@ -60,7 +61,7 @@ def say(text: str) -> None:
 
 
 def width() -> int:
-    return min(shutil.get_terminal_size((_WIDEST, 24)).columns, _WIDEST)
+    return min(shutil.get_terminal_size((_USUAL, 24)).columns, _WIDEST)
 
 
 def safe(text: str) -> str:

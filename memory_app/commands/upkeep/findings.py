@@ -1,4 +1,4 @@
-"""What can be odd about a memory file: the kinds, in the order in which they are told, and what becomes of each."""
+"""Findings: the kinds of oddity in a memory file, in the order of the report, and what `repair` does with each."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ class _Reader:
         """A piece that is no record of ours."""
         kind, text = judged(raw)
         if kind == "unreadable" and last:
-            kind, text = "torn", "it ends in the midst of a record"
+            kind, text = "torn", "it ends before the record does"
         if kind:
             self.findings.append(Finding(kind, text, (number,)))
 

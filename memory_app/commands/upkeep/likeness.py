@@ -1,4 +1,4 @@
-"""Names that may mean the same thing: cheap to find, and only ever a question to a person.
+"""Names that may mean the same thing: cheap to find, and always left to a person to decide.
 
 Two names are alike when they differ only in case, accents, spaces and punctuation, or in a single letter. Names with
 different numbers in them ("Step 1", "Step 2") are different on purpose.

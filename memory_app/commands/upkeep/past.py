@@ -1,4 +1,4 @@
-"""The past of a memory: its generations as steps from one state to the next, and any state by what people call it."""
+"""The past of a memory: its generations as a list of changes, and any state by the name that people give it."""
 
 from __future__ import annotations
 

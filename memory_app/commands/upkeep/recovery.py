@@ -1,4 +1,4 @@
-"""Undoing a change in a graph that has gone on since: what it took away comes back, what is newer stays.
+"""Undo of a change in a graph that has changed since: what it took away comes back, what is newer stays.
 
 Functions from one snapshot to the next; no input or output. A record that comes back has the bytes that it had.
 """

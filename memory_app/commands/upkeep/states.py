@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from memory_app.commands.memory import read_whole
-from memory_app.disk import copies
+from memory_app.disk import attributes, copies
 from memory_app.disk.copies import Copy
 from memory_app.errors import StoreError, UsageError
 from memory_app.jsonl import document, parser
@@ -41,7 +41,7 @@ def back_up(path: str, data: bytes, folder: str | None = None, ending: str = ".b
     newest copy holds just these bytes, it is that one."""
     like = None
     with contextlib.suppress(OSError):
-        like = os.stat(path)
+        like = attributes.read(os.path.realpath(path), os.stat(path))[0]
     try:
         return copies.back_up(copies.backups_of(path, folder, ending), data, like)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Whether a folder is safe for a memory, tried on the spot with the calls that the lock and the save depend on.
+"""Whether a folder is safe for a memory: tries the calls that the lock and the save depend on.
 
 Everything is tried on files of the store's temporary pattern, so that what a crash leaves here is cleared like any
 other leftover. Nothing of it stays.

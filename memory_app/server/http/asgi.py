@@ -1,4 +1,4 @@
-"""One HTTP request and its answer, as uvicorn hands them over (ASGI): headers, body, sending.
+"""One HTTP request and its answer in ASGI, the interface of uvicorn: headers, body, sending.
 
 Rules:
 - Every answer carries the request's id in `x-request-id`. An error is one JSON-RPC error with that id.

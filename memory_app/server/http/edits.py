@@ -1,4 +1,4 @@
-"""What a page asks to change: from its JSON to one change of the graph, by the rules of the tools and of corrections.
+"""Edits from a page: from their JSON to one change of the graph, by the rules of the tools and of corrections.
 
 A change that would do nothing because somebody was quicker is an error that says so: the person believes to have
 changed something. Nothing here does I/O.

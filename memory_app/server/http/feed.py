@@ -1,4 +1,4 @@
-"""A memory as pages see it: the graph of a moment, each change since, edits, and taking a change back.
+"""The memory as pages see it: the current graph, each change since, edits, and undo.
 
 The graph that a page gets belongs to a number; each later change has the next one and tells what differs. Changes by
 other programs are noticed by the updates of the Service, edits go through its Store: one locked change each.

@@ -1,4 +1,4 @@
-"""What stands before the memories: who may ask, how much at once, and the orderly end.
+"""The guard in front of the memories: access, limits, and the orderly shutdown.
 
 A plain ASGI application. In this order a request is refused, each time with one JSON-RPC error that carries the
 request's id, and nothing of what was asked (every answer has that id in the header `x-request-id`):

@@ -1,4 +1,4 @@
-"""The page of `view`, served on loopback to the browser of this person alone.
+"""The page of `view`, served on loopback to this person's browser only.
 
 Rules:
 - The page itself holds nothing of a memory. It is asked for without a token; everything else needs the token, which

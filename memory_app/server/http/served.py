@@ -1,4 +1,4 @@
-"""One memory as it is served over HTTP: its store, service and transport, what is told of it, and its end.
+"""One memory served over HTTP: its store, service and transport, its state, and its shutdown.
 
 Clients read "the memory file" in errors, since its path is nobody's business but the operator's; the operator reads the
 whole text on stderr, each once until the trouble is over.

@@ -1,4 +1,4 @@
-"""Where the server listens: an address, a Unix socket that this user alone may use, or a socket of systemd's.
+"""Listening sockets: an address, a Unix socket for this user only, or a socket from systemd.
 
 A Unix socket's file is made with mode 0600 and removed at the end. One that nobody listens at any more is replaced;
 anything else in its place is left alone.

@@ -1,4 +1,4 @@
-"""Event streams of the 2025 era: one for a session, over which a subscriber hears of changes.
+"""Event streams of the 2025 era: one for each session, carrying its notifications.
 
 Such a client opens its stream again when it broke (a laptop that slept, a proxy that restarted). What was sent
 meanwhile is lost, so with a new stream it is told once more if anything has changed since the last one began. A

@@ -1,4 +1,4 @@
-"""Bearer tokens: who they belong to, what they allow, and the file that holds them.
+"""Bearer tokens: whose they are, what they allow, and the file that holds them.
 
 Rules:
 - Of a named token only the SHA-256 digest is kept. 32 random bytes cannot be guessed, so no slow hash is needed.

@@ -8,6 +8,9 @@ Nearly all of the time goes into some 500 pydantic models and into packages that
 4. What `mcp.server.lowlevel` imports for HTTP only is a stand-in that imports the real thing when it is called.
 5. The two packages of per-era wire models are stand-ins too: a connection needs one of them.
 6. ssl is not imported: asyncio is told that there is none, for anyio it is a stand-in. So a Python without it serves.
+7. importlib.metadata, which asks for email, csv and zipfile, is a stand-in as in 4: pydantic calls it for email fields.
+8. `model_rebuild`, called by the SDK at import for four models, waits for their first use like everything of 2.
+9. Some 100 typed dicts that describe pydantic's core schemas are made as plain classes: nothing asks for their keys.
 No file of the SDK is changed, and afterwards the process behaves as after a plain import; a test compares the two.
 
 It is bound to the exact versions that the archive carries. With any other, and after any exception, the SDK is
@@ -38,6 +41,8 @@ _HTTP: Final = (
     "mcp.server.streamable_http_manager",
     "mcp.server.transport_security",
 )
+_METADATA: Final = "importlib.metadata"
+_CORE_SCHEMA: Final = "pydantic_core.core_schema"
 _ERAS: Final = ("mcp_types._v2025_11_25", "mcp_types._v2026_07_28")
 # Values that the SDK needs while importing, as defaults of streamable_http_app(); a test compares them with the real.
 CONSTANTS: Final = {
@@ -75,9 +80,12 @@ def _load_fast() -> bool:
     before = set(sys.modules)
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
     try:
-        with _deferred_models(), _stand_ins():
-            packages = [_without_init(name) for name in _SKIPPED]
-            importlib.import_module("mcp.server.lowlevel")
+        with _stand_ins():
+            with _plain_typed_dicts():
+                importlib.import_module(_CORE_SCHEMA)
+            with _deferred_models(), _rebuilt_at_first_use():
+                packages = [_without_init(name) for name in _SKIPPED]
+                importlib.import_module("mcp.server.lowlevel")
             importlib.import_module("anyio._backends._asyncio")  # the loop would import it without the stand-ins
         for package in packages:
             _run_init_on_demand(package)
@@ -112,6 +120,56 @@ def _deferred_models() -> Iterator[None]:
         pydantic.TypeAdapter = plain  # type: ignore[misc]
 
 
+@contextlib.contextmanager
+def _rebuilt_at_first_use() -> Iterator[None]:
+    """`Model.model_rebuild()` does nothing meanwhile; with arguments, as a model's first use calls it, it goes on."""
+    import pydantic
+
+    plain: Any = pydantic.BaseModel.__dict__["model_rebuild"]
+
+    def rebuild(cls: type[pydantic.BaseModel], /, **how: Any) -> bool | None:
+        return plain.__get__(None, cls)(**how) if how else None
+
+    pydantic.BaseModel.model_rebuild = classmethod(rebuild)  # type: ignore[assignment, method-assign]
+    try:
+        yield
+    finally:
+        pydantic.BaseModel.model_rebuild = plain  # type: ignore[method-assign]
+
+
+class _PlainTypedDict(type):
+    """What `TypedDict` makes, without reading the annotations: a call gives a dict, as of a real one."""
+
+    def __new__(
+        cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], *, total: bool = True
+    ) -> _PlainTypedDict:
+        return super().__new__(cls, name, (dict,), {**namespace, "__total__": total})
+
+    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], *, total: bool = True) -> None:
+        super().__init__(name, bases, namespace)
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        return dict(*args, **kwargs)
+
+
+@contextlib.contextmanager
+def _plain_typed_dicts() -> Iterator[None]:
+    """Classes that are written as typed dicts meanwhile are plain ones."""
+    import typing
+
+    import typing_extensions
+
+    modules: tuple[Any, ...] = (typing, typing_extensions)
+    real = [module.TypedDict for module in modules]
+    for module in modules:
+        module.TypedDict = _PlainTypedDict("TypedDict", (), {})
+    try:
+        yield
+    finally:
+        for module, kind in zip(modules, real, strict=True):
+            module.TypedDict = kind
+
+
 def _without_init(name: str) -> ModuleType:
     """The package as an importable name alone."""
     spec = importlib.util.find_spec(name)
@@ -140,8 +198,7 @@ def _run_init_on_demand(package: ModuleType) -> None:
 def _stand_ins() -> Iterator[None]:
     """Imports of what is not needed meanwhile give modules of stand-ins; afterwards the real ones can be imported."""
     finders = [_Finder(_HTTP, _Late), _Finder(_ERAS, _LateModel)]
-    if "ssl" not in sys.modules:
-        finders.append(_Finder(("ssl",), _Late))
+    finders += [_Finder((name,), _Late) for name in ("ssl", _METADATA) if name not in sys.modules]
     sys.meta_path[:0] = finders
     try:
         yield

@@ -101,7 +101,13 @@ import sys
 import mcp.server.lowlevel
 assert ("mcp.client" not in sys.modules) is {fast}
 assert ("starlette" not in sys.modules) is {fast}
-import pydantic
+assert ("email" not in sys.modules) is {fast}
+import importlib.metadata, pydantic, pydantic.networks, typing, typing_extensions
+assert pydantic.networks.version("pydantic") == importlib.metadata.version("pydantic") == pydantic.VERSION
+assert pydantic.BaseModel.model_rebuild.__func__.__module__ == "pydantic.main"
+assert all(type(module.TypedDict).__name__ != "_PlainTypedDict" for module in (typing, typing_extensions))
+from pydantic_core import core_schema
+assert type(core_schema.CoreConfig(title="x")) is dict and "title" in core_schema.CoreConfig.__annotations__
 assert "defer_build" not in pydantic.BaseModel.model_config
 assert pydantic.TypeAdapter.__name__ == "TypeAdapter" and pydantic.TypeAdapter(int).validate_python("1") == 1
 from mcp.server import streamable_http_manager, transport_security

@@ -1,0 +1,140 @@
+"""Spellings: the keys of each tool's arguments, and what models write in place of them.
+
+A row says how a tool's arguments are built; a slot is one key of ours and its other spellings, written bare: small
+letters and digits alone. A spelling may stand in several slots, as `name` does; where two could be meant in one place
+lenient takes neither.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+LONGEST_KEY: Final = 40
+"""Characters of a key that may be another spelling of one of ours; longer ones are not compared."""
+
+
+def bare(key: str) -> str:
+    """A key without case, `_`, `-` and spaces, which make no difference."""
+    return re.sub(r"[^a-z0-9]", "", key.lower()) if len(key) <= LONGEST_KEY else key
+
+
+class Slot(NamedTuple):
+    """A key of ours and the bare forms of its other spellings."""
+
+    key: str
+    others: frozenset[str]
+
+    def is_meant_by(self, key: str) -> bool:
+        """Whether a key, already bare, is this one or another spelling of it."""
+        return key in self.others or key == bare(self.key)
+
+
+class Shape(NamedTuple):
+    """What a tool wants: `outer` holds an array of objects with these slots; without slots of texts, or one text.
+
+    `facts` is the slot that is an array of texts; `may_lack` slots are empty arrays if they are missing.
+    """
+
+    outer: Slot
+    slots: tuple[Slot, ...] = ()
+    facts: str = ""
+    item: str = ""
+    may_lack: frozenset[str] = frozenset()
+    by_name: bool = False
+    options: tuple[Slot, ...] = ()
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def _slot(key: str, others: str = "") -> Slot:
+    return Slot(key, _words(others))
+
+
+_FACTS: Final = (
+    "observation contents content facts fact notes note text texts details detail description statements info"
+)
+_ENTITY_NAME: Final = _slot("entityName", "name entity node nodename title label subject")
+_ENDS: Final = (
+    _slot(
+        "from",
+        "source subject head src fromentity sourceentity fromname sourcename fromnode sourcenode fromid sourceid",
+    ),
+    _slot(
+        "to",
+        "target object tail dst dest destination toentity targetentity toname targetname tonode targetnode "
+        "toid targetid",
+    ),
+    _slot(
+        "relationType",
+        "type relation predicate relationship relationshiptype label kind verb edge edgetype name rel reltype "
+        "relationname",
+    ),
+)
+_RELATIONS: Final = _slot("relations", "relation relationships relationship edges edge triples triple links items")
+_OPTIONS: Final = (
+    _slot("limit", "max maxresults maxentities maxitems topk pagesize"),
+    _slot("offset", "skip"),
+    _slot("relationLimit", "maxrelations"),
+    _slot("relationOffset"),
+    _slot("namesOnly", "onlynames"),
+    _slot("summary", "summaryonly summarize"),
+)
+
+_RELATION: Final = "an object with from, to and relationType"
+SHAPES: Final[Mapping[str, Shape]] = {
+    "create_entities": Shape(
+        _slot("entities", "entity nodes node items newentities"),
+        (
+            _slot("name", "entityname entity node nodename title label"),
+            _slot("entityType", "type kind category class entitykind entitycategory nodetype"),
+            _slot("observations", _FACTS),
+        ),
+        "observations",
+        "an object with name, entityType and observations",
+        frozenset({"observations"}),
+        by_name=True,
+    ),
+    "create_relations": Shape(_RELATIONS, _ENDS, item=_RELATION),
+    "add_observations": Shape(
+        _slot("observations", "observation additions addition updates update entities items facts"),
+        (_ENTITY_NAME, _slot("contents", f"{_FACTS} observations newobservations addedobservations")),
+        "contents",
+        "an object with entityName and contents",
+        by_name=True,
+    ),
+    "delete_entities": Shape(_slot("entityNames", "entityname names name entities entity nodes node")),
+    "delete_observations": Shape(
+        _slot("deletions", "deletion observations observation entities items"),
+        (_ENTITY_NAME, _slot("observations", _FACTS)),
+        "observations",
+        "an object with entityName and observations",
+    ),
+    "delete_relations": Shape(_RELATIONS, _ENDS, item=_RELATION),
+    "read_graph": Shape(_slot(""), options=_OPTIONS),
+    "search_nodes": Shape(
+        _slot(
+            "query",
+            "q queries search searchstring searchquery searchterm searchterms searchtext text term terms keyword "
+            "keywords querytext querystring question phrase name",
+        ),
+        options=_OPTIONS,
+    ),
+    "open_nodes": Shape(
+        _slot("names", "name entitynames entityname entities entity nodes node nodenames nodename titles title ids id"),
+        options=(*_OPTIONS, _slot("depth", "hops maxdepth")),
+    ),
+}
+
+WRAPPERS: Final = _words(
+    "input inputs arguments args params parameters data payload body request kwargs json toolinput toolarguments "
+    "toolargs value call properties"
+)
+CALL_KEYS: Final = _words("name tool toolname method function action type id jsonrpc")
+CALL_WORDS: Final = frozenset({"toolscall", "function", "tooluse", "toolcall", "object", "20"})
+TEXT_KEYS: Final = _words("text content observation value fact")
+NAME_KEYS: Final = _slot("name", "entityname entity node title label")
+LIST_KEYS: Final = _words("item items list values array element elements")

@@ -1,0 +1,78 @@
+"""A second list of calls, by somebody who did not know the code: each plain one answers as the right one beside it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from memory_app.errors import GraphError
+from memory_app.graph.graph import Graph
+from memory_app.jsonl import document
+from memory_app.tools import table
+from memory_app.tools.lenient import as_object
+from memory_app.tools.plans import Read
+from tests.calls.spoken import EMPTY_BESIDE, FAIL, SAME, SPACES, TEXTS
+
+MEMORY = (
+    '{"type":"entity","name":"Ann","entityType":"person","observations":["likes tea","owns a boat"]}',
+    '{"type":"entity","name":"Bob","entityType":"person","observations":["plays chess"]}',
+    '{"type":"entity","name":"[draft] plan","entityType":"doc","observations":["a, b"]}',
+    '{"type":"relation","from":"Ann","to":"Bob","relationType":"knows"}',
+    '{"type":"relation","from":"Bob","to":"[draft] plan","relationType":"wrote"}',
+)
+BEFORE = "\n".join((*MEMORY, "")).encode()
+PLAIN = [(tool, right, sent) for tool, right, variants in SAME for sent in variants]
+
+
+def outcome(tool: str, sent: Any) -> tuple[bytes, str | bytes | None]:
+    """The file after a call, and the answer: text of an error, or JSON."""
+    graph = Graph.of(document.read(BEFORE))
+    arguments = sent if sent is None or isinstance(sent, dict) else as_object(tool, sent)
+    try:
+        planned = table.plan(tool, arguments)
+        after, answer = (graph, planned.run(graph)) if isinstance(planned, Read) else planned.apply(graph)
+    except GraphError as error:
+        return b"".join(graph.chunks()), str(error)
+    return b"".join(after.chunks()), answer.structured
+
+
+def test_nearly_every_plain_call_answers_as_the_right_one() -> None:
+    wrong = [(tool, sent) for tool, right, sent in PLAIN if outcome(tool, sent) != outcome(tool, right)]
+    print(f"plain calls {len(PLAIN) - len(wrong)} of {len(PLAIN)}; not: {wrong}")
+    assert all(isinstance(outcome(tool, right)[1], bytes) for tool, right, _ in PLAIN)
+    assert len(wrong) <= 0.05 * len(PLAIN)
+
+
+@pytest.mark.parametrize(("tool", "sent"), FAIL, ids=[f"{tool}-{json.dumps(sent)[:60]}" for tool, sent in FAIL])
+def test_a_call_that_says_too_little_fails_with_a_text_and_changes_nothing(tool: str, sent: Any) -> None:
+    file, answer = outcome(tool, sent)
+    assert file == BEFORE
+    assert isinstance(answer, str)
+    assert "Example of a right call" in answer or "not found" in answer
+
+
+@pytest.mark.parametrize(("tool", "sent", "key"), EMPTY_BESIDE, ids=[json.dumps(row[1])[:70] for row in EMPTY_BESIDE])
+def test_an_empty_key_beside_another_spelling_with_facts_fails_and_names_that(
+    tool: str, sent: dict[str, Any], key: str
+) -> None:
+    file, answer = outcome(tool, sent)
+    assert file == BEFORE
+    assert isinstance(answer, str)
+    assert f'it is empty, while the key "{key}" holds' in answer
+
+
+@pytest.mark.parametrize("text", [*TEXTS, *SPACES])
+def test_a_text_stays_as_it_is_wherever_it_stands(text: str) -> None:
+    def stored(entity: dict[str, Any]) -> str:
+        return outcome("create_entities", {"entities": [entity]})[0].decode().split("\n")[3]
+
+    def line(name: str, entity_type: str, observations: list[str]) -> str:
+        record = {"type": "entity", "name": name, "entityType": entity_type, "observations": observations}
+        return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+
+    assert stored({"name": text, "entityType": "t", "observations": []}) == line(text, "t", [])
+    assert stored({"name": "Zed", "entityType": text, "observations": []}) == line("Zed", text, [])
+    assert stored({"name": "Zed", "entityType": "t", "observations": [text, "x"]}) == line("Zed", "t", [text, "x"])
+    assert stored({"name": "Zed", "entityType": "t", "observations": text}) == line("Zed", "t", [text])
