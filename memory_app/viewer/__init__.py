@@ -9,8 +9,8 @@ The script has no library in it. What one would serve for here is the force layo
 (layout.js), and fast drawing. A WebGL library would make each page several times larger (sigma 4.0.4 and graphology
 0.26.0: 467 kB minified, against 184 kB for all of this page), brings licences and updates, and its picture would have
 to be drawn a second time for a file or for paper. On the plain canvas the dots of the overview are painted once, in
-tiles that move with the camera (tiles.js): 20,000 entities were panned at 60 frames a second without a graphics card, with
-3 ms of work a frame. `python -m tests.viewer.figures` measures it.
+tiles that move with the camera (tiles.js): 20,000 entities were panned at 60 frames a second without a graphics card,
+with 3 ms of work a frame. `python -m tests.viewer.figures` measures it.
 """
 
 from __future__ import annotations
