@@ -371,13 +371,23 @@ class Drawing {
     context.globalAlpha = 1;
   }
 
+  /** Names take their room first and are drawn last: a name of a relation that has to be shown lies below them. */
   _drawLabels(scene, lit, quiet) {
+    this._names = [];
+    this._placeLabels(scene, lit, quiet);
+    for (const { font, text, x, y, colour } of this._names) {
+      this.context.font = font;
+      this._text(text, x, y, colour);
+    }
+  }
+
+  _placeLabels(scene, lit, quiet) {
     const context = this.context;
     context.lineJoin = "round";
     context.textAlign = "center";
     context.textBaseline = "middle";
     const strong = new Set([scene.chosen, scene.hovered].filter((id) => id >= 0 && scene.isVisible(id)));
-    for (const id of strong) this._drawLabel(scene, id, true);
+    for (const id of strong) this._placeLabel(scene, id, true);
     if (lit.length > 0) this._drawLinkLabels(scene, lit, this.colours["--accent"]);
     if (scene.overview !== null && this._near === null && scene.camera.scale <= NAMES_OF_NODES_FROM) return;
     let tried = 0;
@@ -388,7 +398,7 @@ class Drawing {
       const [x, y] = this._point(scene, id);
       if (x < 0 || y < 0 || x > scene.width || y > scene.height) continue;
       tried += 1;
-      this._drawLabel(scene, id, false);
+      this._placeLabel(scene, id, false);
     }
     if (this._near === null && !this._crowded) this._drawLinkLabels(scene, quiet, this.colours["--muted"]);
   }
@@ -408,7 +418,7 @@ class Drawing {
     if (!this._crowded) for (const box of boxes) this._room.reserve(...box);
   }
 
-  _drawLabel(scene, id, strong) {
+  _placeLabel(scene, id, strong) {
     const context = this.context;
     const [x, y] = this._point(scene, id);
     const radius = this.radius(id, scene);
@@ -426,12 +436,13 @@ class Drawing {
     const moved = ([atX, atY]) => [Math.min(Math.max(atX, edge), scene.width - edge), atY];
     const free = places.filter(inside).find(reserve) ?? places.slice(0, 2).map(moved).find(reserve);
     if (free === undefined && !strong) return;
-    this._text(text, ...(free ?? moved(below)), this.colours["--text"]);
+    const [atX, atY] = free ?? moved(below);
+    this._names.push({ font: context.font, text, x: atX, y: atY, colour: this.colours["--text"] });
     if (hidden === 0) return;
     const amount = `+${number.format(hidden)}`;
     context.font = LINK_FONT;
     const [badgeX, badgeY, half] = [x + radius + 3 * amount.length + 3, y - radius, 3 * amount.length];
-    if (this._room.take(badgeX - half, badgeY - 6, 2 * half, 12)) this._text(amount, badgeX, badgeY, this.colours["--muted"]);
+    if (this._room.take(badgeX - half, badgeY - 6, 2 * half, 12)) this._names.push({ font: LINK_FONT, text: amount, x: badgeX, y: badgeY, colour: this.colours["--muted"] });
   }
 
   /** The names of relations, along their links; those of the pointed at first, then the longest, which have most room. */
@@ -452,7 +463,7 @@ class Drawing {
       const width = this.context.measureText(text).width;
       const room = path.loop ? Infinity : Math.hypot(path.x2 - path.x1, path.y2 - path.y1);
       if (!all && width + 10 > room) continue;
-      const places = path.loop || width > room ? [0.5] : [0.5, 0.38, 0.62, 0.28, 0.72];
+      const places = path.loop || width > room ? [0.5] : [0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74];
       const free = places.map((share) => placeOn(path, share)).find((place) => this._takeAlong(place, width));
       if (free !== undefined) this._textAlong(text, free, colour);
       else if (all && width < room) this._textAlong(text, placeOn(path, 0.5), colour);

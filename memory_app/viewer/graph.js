@@ -125,7 +125,7 @@ class Graph {
   showOverview() {
     if (this._places === undefined) {
       this._places = new Layout(this.layout.radii);
-      this._overview = makeOverview(this.model, this._places);
+      this._overview = makeOverview(this.model, this._places, this._aspect());
     }
     if (this.scene.overview === null) this._detail = { layout: this.layout, shown: this._shown };
     this.layout = this.scene.layout = this._places;
@@ -175,9 +175,7 @@ class Graph {
     this._shown.fill(0);
     this._following = true;
     this._aimed = -1;
-    const free = this._free();
-    const shape = (this.scene.width - free.left - free.right) / (this.scene.height - free.top - free.bottom);
-    this.layout.aspect = Math.sqrt(Math.min(2.2, Math.max(0.5, shape || 1)));
+    this.layout.aspect = this._aspect();
     this._add(ids, 1);
   }
 
@@ -369,6 +367,13 @@ class Graph {
     const panel = byId("panel");
     const sheet = panel.hidden || window.innerWidth > 720 ? 0 : panel.offsetHeight;
     return { left: wide ? 232 : 24, right: wide ? ZOOM_BUTTONS : 24, top: wide || this.scene.height < 480 ? 30 : LEGENDS, bottom: Math.min(BOTTOM + sheet, this.scene.height * 0.7) };
+  }
+
+  /** How much wider than high the picture should become, for the room that is left. */
+  _aspect() {
+    const free = this._free();
+    const shape = (this.scene.width - free.left - free.right) / (this.scene.height - free.top - free.bottom);
+    return Math.sqrt(Math.min(2.2, Math.max(0.5, shape || 1)));
   }
 
   _fitting() {

@@ -13,7 +13,7 @@ const APART_ROUNDS = 8;
 const GROUP_LINKS = 500; // drawn between groups: the strongest
 
 /** {groups: [{name, x, y, radius, ids, type}], links: [{from, to, amount}]}; sets the places in `layout`. */
-function makeOverview(model, layout) {
+function makeOverview(model, layout, aspect) {
   const groups = groupsOf(model);
   const of = new Int32Array(model.nodes.length);
   groups.forEach((group, index) => group.ids.forEach((id) => (of[id] = index)));
@@ -24,7 +24,7 @@ function makeOverview(model, layout) {
   }
   const strongest = [...amounts].sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, 3 * groups.length);
   const links = strongest.map(([key, amount]) => ({ from: Math.floor(key / groups.length), to: key % groups.length, amount }));
-  placeGroups(groups, links);
+  placeGroups(groups, links, aspect);
   for (const group of groups) {
     group.ids.forEach((id, place) => {
       const [angle, far] = [place * 2.399963, NODE_SPACING * Math.sqrt(place)];
@@ -99,9 +99,9 @@ function joinSmall(model, label) {
   }
 }
 
-function placeGroups(groups, links) {
+function placeGroups(groups, links, aspect) {
   const layout = new Layout(Float64Array.from(groups, (group) => NODE_SPACING * Math.sqrt(group.ids.length) + GROUP_MARGIN));
-  layout.aspect = 1.25;
+  layout.aspect = aspect;
   layout.show(groups.map((_, index) => index), links, 1);
   const steps = Math.min(260, Math.ceil(LAYOUT_WORK / Math.max(1, groups.length)));
   for (let step = 0; step < steps && layout.moving; step++) layout.step();

@@ -48,18 +48,18 @@ class Table {
     this._everything = false;
     this._headers = columns.map((column) => this._header(column));
     this.body = element("div", { class: "rows", role: "rowgroup" });
-    this.scroller = element("div", { class: "scroller" }, this.body);
+    this.head = element("div", { class: "head-rows", role: "rowgroup" }, element("div", { class: "row headings", role: "row", "aria-rowindex": "1" }, ...this._headers));
     this.none = element("p", { class: "none", text: "Nothing fits the search and the types chosen.", hidden: true });
     this.grid = element(
       "div",
       { class: `grid ${id}`, id, role: "grid", tabindex: "0", "aria-label": label, "aria-readonly": "true", "aria-colcount": columns.length },
-      element("div", { role: "rowgroup" }, element("div", { class: "row headings", role: "row", "aria-rowindex": "1" }, ...this._headers)),
-      this.scroller,
+      this.head,
+      this.body,
     );
     place.append(this.grid, this.none);
-    this.scroller.addEventListener("scroll", () => this._draw());
+    this.grid.addEventListener("scroll", () => this._draw());
     this.grid.addEventListener("keydown", (event) => this._key(event));
-    new ResizeObserver(() => this._draw()).observe(this.scroller);
+    new ResizeObserver(() => this._draw()).observe(this.grid);
   }
 
   set hidden(value) {
@@ -75,7 +75,7 @@ class Table {
   filter(wanted, stay = false) {
     this._wanted = wanted;
     this._arrange();
-    if (!stay) this.scroller.scrollTop = this._active = 0;
+    if (!stay) this.grid.scrollTop = this._active = 0;
     this._active = Math.max(0, Math.min(this._active, this._rows.length - 1));
     this._draw();
   }
@@ -143,12 +143,17 @@ class Table {
     return ranks;
   }
 
+  /** The height in which rows are seen: what scrolls is the grid itself, which has the focus, below its headings. */
+  get _height() {
+    return Math.max(0, this.grid.clientHeight - this.head.offsetHeight);
+  }
+
   _draw() {
-    if (this.scroller.clientHeight === 0 && !this._everything) return;
+    if (this._height === 0 && !this._everything) return;
     let [first, last] = [0, this._rows.length];
     if (!this._everything) {
-      first = Math.max(0, Math.floor(this.scroller.scrollTop / ROW_HEIGHT) - SPARE_ROWS);
-      last = Math.min(last, Math.ceil((this.scroller.scrollTop + this.scroller.clientHeight) / ROW_HEIGHT) + SPARE_ROWS);
+      first = Math.max(0, Math.floor(this.grid.scrollTop / ROW_HEIGHT) - SPARE_ROWS);
+      last = Math.min(last, Math.ceil((this.grid.scrollTop + this._height) / ROW_HEIGHT) + SPARE_ROWS);
     }
     const rows = [];
     for (let at = first; at < last; at++) rows.push(this._row(at));
@@ -183,15 +188,15 @@ class Table {
   _activate(at) {
     this._active = Math.min(Math.max(at, 0), this._rows.length - 1);
     const top = this._active * ROW_HEIGHT;
-    const { scrollTop, clientHeight } = this.scroller;
-    if (top < scrollTop) this.scroller.scrollTop = top;
-    else if (top + ROW_HEIGHT > scrollTop + clientHeight) this.scroller.scrollTop = top + ROW_HEIGHT - clientHeight;
+    const [scrollTop, height] = [this.grid.scrollTop, this._height];
+    if (top < scrollTop) this.grid.scrollTop = top;
+    else if (top + ROW_HEIGHT > scrollTop + height) this.grid.scrollTop = top + ROW_HEIGHT - height;
     this._draw();
   }
 
   _key(event) {
     if (event.target !== this.grid || event.ctrlKey || event.metaKey || event.altKey || this._rows.length === 0) return;
-    const page = Math.max(1, Math.floor(this.scroller.clientHeight / ROW_HEIGHT) - 1);
+    const page = Math.max(1, Math.floor(this._height / ROW_HEIGHT) - 1);
     const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
     if (event.key in steps) this._activate(this._active + steps[event.key]);
     else if (event.key === "Enter" || event.key === " ") this.on.open(this._idOf(this._rows[this._active]));

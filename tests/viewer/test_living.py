@@ -382,3 +382,37 @@ def test_pages_and_assistants_write_at_once_and_nothing_is_lost(memory: Path, lo
         for page in pages:
             page.wait(f"document.querySelectorAll('.fact').length === {len(entity['observations'])}")
             assert page.texts(".fact") == entity["observations"]
+
+
+def test_a_page_of_another_site_can_neither_read_nor_change_anything(
+    memory: Path, browser: chromium.Browser, tmp_path: Path
+) -> None:
+    before = memory.read_bytes()
+    hostile = tmp_path / "hostile.html"
+    edit = json.dumps({"do": "delete entity", "name": "Ada Keller", "seen": []})
+    with serving.serving(memory) as served:
+        base = f"http://{served.host}"
+        hostile.write_text(
+            "<!doctype html><iframe name=inside></iframe><script>"
+            f"const ask = (path, options) => fetch('{base}' + path, options).then("
+            "async (r) => r.type === 'opaque' ? 'opaque' : 'read ' + (await r.text()), () => 'refused');"
+            f"const body = JSON.stringify({edit});"
+            "Promise.all([ask('/graph?memory=memory.jsonl'), ask('/graph?memory=memory.jsonl', { mode: 'no-cors' }),"
+            "ask('/edit?memory=memory.jsonl', { method: 'POST', body, mode: 'no-cors' }),"
+            "ask('/edit?memory=memory.jsonl', { method: 'POST', body, headers: { 'content-type': 'application/json',"
+            f" authorization: 'Bearer {served.token}' }} }})]).then((found) => (window.found = found));"
+            "const form = document.createElement('form');"
+            f"Object.assign(form, {{ method: 'post', enctype: 'text/plain', action: '{base}/edit' }});"
+            "form.target = 'inside';"
+            "form.append(Object.assign(document.createElement('input'), { name: body, value: '' }));"
+            "document.body.append(form); form.submit();</script>",
+            encoding="utf-8",
+        )
+        with browser.page(hostile) as page:
+            page.wait("window.found")
+            # Even with the token, if it ever got out: the origin is another one.
+            assert page.evaluate("window.found") == ["refused"] * 4
+        assert memory.read_bytes() == before
+        assert served.end() == 0
+        assert served.process.stderr is not None
+        assert served.token.encode() not in served.process.stderr.read(), "nor is it in what was logged"
