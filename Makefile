@@ -88,6 +88,7 @@ tools-page: .venv-ready
 clean:
 	@rm -f dist/*.pyz dist/*.pyz.cdx.json dist/*.pyz.sha256 dist/*.mcpb dist/*.part
 	@rmdir dist 2>/dev/null || true
+	@rm -f .coverage .coverage.*
 	@rm -rf .venv .cache/tools .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -not -path './.cache/*' -prune -exec rm -rf {} +
 
