@@ -103,6 +103,7 @@ class MemoryFile:
         self._device: int | None = None  # that of the folder in which a memory was found
         self._has_coarse_clock = False
         self._saved_in = ""  # the folder of the last save
+        self._linked: tuple[int, ...] = ()  # device and inode that a save has linked since the last one that succeeded
 
     def signature(self) -> Signature | None:
         """The signature of the file that is there now, None for none."""
@@ -180,8 +181,11 @@ class MemoryFile:
                 held = _opened(target)
             expected = old.signature if kept is None else kept.signature
             if may_replace and expected and wanted and self._history.wants(target, old.graph, graph, reason):
+                self._linked = expected[:2]
                 generation = self._history.keep(target, expected, wanted, reason)
                 expected = expected if generation is None else generation.signature
+            if expected is not None and expected != old.signature and not self._still_holds(old, expected):
+                may_replace = False
             # The look at the file is the last of them: only the rename comes between it and the next writer.
             if (
                 not may_replace
@@ -267,6 +271,9 @@ class MemoryFile:
         reading = inplace.reading_of(signature, links, data, self._rest.since(signature), last, known_end)
         if last is not None and last[0] == signature and before is not None and before.graph is not snapshot.graph:
             reading = reading._replace(origin=Origin.IN_PLACE)  # a change that no stamp shows
+        elif last is not None and self._linked == signature[:2] == last[0][:2] and last[0][:4] != signature[:4]:
+            # A link that a save made and took back has moved the change time, as a rename does.
+            reading = reading._replace(origin=Origin.IN_PLACE)
         lost = None
         if reading.origin is Origin.IN_PLACE and before is not None and before.signature is not None:
             lost = before.lost or Lost(before.graph, before.signature.size)
@@ -295,6 +302,14 @@ class MemoryFile:
         kept = self._replaced.keep(target, old.signature)
         return kept is not None, kept
 
+    def _still_holds(self, old: Snapshot, expected: Signature) -> bool:
+        """Whether a file that got a second name still has the bytes that were loaded.
+
+        The link moves the change time, and so would hide a write of the same size whose time was set back.
+        """
+        again = self.read(old)
+        return again.graph is old.graph and again.signature == expected
+
     def _give_up(
         self, fd: int, temporary: str, held: int, target: str, kept: Kept | None, generation: history.Kept | None
     ) -> None:
@@ -310,6 +325,7 @@ class MemoryFile:
 
     def _saved(self, fd: int, own: Signature, target: str, wanted: os.stat_result | None, kept: Kept | None) -> None:
         """What is left to do when the new file is there."""
+        self._linked = ()
         self._rest.end()
         self._has_coarse_clock = self._has_coarse_clock or inplace.shows_a_coarse_clock(own)
         if fd >= 0:

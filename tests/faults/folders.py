@@ -29,6 +29,11 @@ def files(inside: Path) -> set[str]:
     return found
 
 
+def beside(inside: Path) -> list[str]:
+    """The same without a history, in order."""
+    return sorted(name for name in files(inside) if ".history/" not in name)
+
+
 def descriptors() -> dict[int, str]:
     """The open descriptors of this process and what each leads to; empty where the platform does not tell."""
     found = {}

@@ -32,7 +32,7 @@ from pathlib import Path
 from memory_app.errors import StoreError
 from memory_app.storage.store import Store
 from tests.faults.scenes import LINES, NEXT, change
-from tests.faults.folders import descriptors, files
+from tests.faults.folders import beside, descriptors
 from tests.placing import put
 
 def attempt(tool, arguments):
@@ -85,7 +85,7 @@ import resource
 soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, hard))
 said = [attempt("create_entities", long)]
-left = sorted(files(folder))
+left = beside(folder)
 resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 said.append(attempt(*NEXT))
 store.close()
@@ -108,11 +108,11 @@ put(memory, LINES)
 said = [attempt("create_entities", long)]
 (folder / "filler").write_bytes(bytes(os.statvfs(folder).f_bavail * os.statvfs(folder).f_bsize))
 said.append(attempt(*NEXT))
-left, kept = sorted(files(folder)), memory.read_bytes() == LINES
+left, kept = beside(folder), memory.read_bytes() == LINES
 (folder / "filler").unlink()
 said.append(attempt(*NEXT))
 store.close()
-print(json.dumps([said, left, kept, sorted(files(folder))]))
+print(json.dumps([said, left, kept, beside(folder)]))
 """,
         tmp_path,
         ("unshare", "-m", "sh", "-c", 'mount -t tmpfs -o size=64k none "$0" && exec "$@"', str(tmp_path)),
@@ -127,7 +127,7 @@ if os.getuid() == 0:
     os.setgroups([])
     os.setgid(65534)
     os.setuid(65534)
-print(json.dumps([attempt(*NEXT), sorted(files(folder))]))
+print(json.dumps([attempt(*NEXT), beside(folder)]))
 """
 
 
@@ -157,7 +157,7 @@ def test_a_file_mounted_by_itself_is_told_to_mount_its_folder(tmp_path: Path) ->
     if not _can("unshare", "-m", "mount", "--bind", str(memory), str(memory)):
         pytest.skip("no file can be mounted here")
     said, left = child(
-        "print(json.dumps([attempt(*NEXT), sorted(files(folder))]))",
+        "print(json.dumps([attempt(*NEXT), beside(folder)]))",
         tmp_path,
         ("unshare", "-m", "sh", "-c", 'mount --bind "$0" "$0" && exec "$@"', str(memory)),
     )

@@ -126,7 +126,8 @@ def _leaks(root: Path, stderr: str) -> list[str]:
 
 
 def _may_hold(root: Path, path: Path) -> bool:
-    return path.parent == root / "memory" and (path.name == NAME or path.name.endswith(".bak"))
+    beside = path.parent == root / "memory" and path.name.endswith((NAME, ".bak", ".replaced"))
+    return beside or path.parent == root / "memory" / f"{NAME}.history"
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.location import choice, migration
 from memory_app.storage.store import Store
-from tests.faults.folders import descriptors, files, folder
+from tests.faults.folders import beside, descriptors, folder
 from tests.faults.loop import Fault, Injector
 from tests.faults.scenes import LINES, NAME, change
 from tests.faults.seam import through
@@ -44,7 +44,7 @@ def _together(fault: Fault | None) -> tuple[Injector, str]:
                 return injector, f"{name}: {error!r}, and {sorted(there)} are there"
         if not isinstance(refused.exception(), GraphError | StoreError):
             return injector, f"the call that breaks a rule: {refused.exception()!r}"
-        return injector, "" if files(inside) == {NAME} else f"left behind: {sorted(files(inside))}"
+        return injector, "" if beside(inside) == [NAME] else f"left behind: {beside(inside)}"
 
 
 def test_each_of_several_calls_gets_its_own_true_answer() -> None:
@@ -62,7 +62,7 @@ def _moved(fault: Fault | None) -> tuple[Injector, str]:
         put(inside / _OLD_NAME, LINES)
         location = choice.Location(str(inside / NAME), "", (), str(inside / _OLD_NAME))
         settled = migration.move_old(location, document.reads_as_memory)
-        left = files(inside)
+        left = set(beside(inside))
         if left not in ({NAME}, {_OLD_NAME}):
             return injector, f"there is {sorted(left)}"
         used = inside / left.pop()

@@ -142,7 +142,7 @@ class Loop:
 
     def _clear(self, how: str) -> None:
         """Only temporary files may be left; a server that starts ten minutes later removes them."""
-        left = set(os.listdir(self.memory.parent)) - {"memory.jsonl"}
+        left = set(os.listdir(self.memory.parent)) - {"memory.jsonl", "memory.jsonl.history"}
         guard = "memory.jsonl.lock.break"
         if guard in left and not (left & {"memory.jsonl.lock"}):
             left.discard(guard)  # it is in nobody's way until a lock has to be broken
@@ -163,7 +163,7 @@ class Loop:
             self._must.update(asked.values())
             last.finish()
         self._look("at the end", "in all")
-        left = set(os.listdir(self.memory.parent)) - {"memory.jsonl"}
+        left = set(os.listdir(self.memory.parent)) - {"memory.jsonl", "memory.jsonl.history"}
         if left:
             self.figures.lost(f"at the end there is {sorted(left)}")
         with self.survivor:

@@ -58,7 +58,7 @@ def run(seed: int, *, ours: int, peers: int, calls: int, each_peer: int, command
         figures.count("writers for Node", peers)
         figures.count("writes", sum(created.values()) + sum(observed.values()))
         _compare(memory, created, observed, figures)
-        left = set(os.listdir(inside)) - {"memory.jsonl"}
+        left = set(os.listdir(inside)) - {"memory.jsonl", "memory.jsonl.history"}
         if left:
             figures.lost(f"left behind: {sorted(left)}")
     return figures
