@@ -1,5 +1,5 @@
 """Write the memory for people and for other programs. The form is told by --format, or by the ending of --output;
-without either it is JSON.
+without either it is JSON. import reads JSON, JSON Lines, Markdown and CSV back; GraphML and DOT are one-way.
 
 In CSV a cell that a spreadsheet would run as a formula (it begins with = + - @, a tab or a line end) gets an apostrophe
 put before it; --raw-cells leaves cells as they are."""

@@ -109,7 +109,16 @@ def read_whole(path: str) -> bytes:
 
 def contents_of(path: str) -> document.Contents:
     """What a file that is not the store's holds; `-` is stdin. UsageError if it is no memory."""
-    data = sys.stdin.buffer.read() if path == "-" else read_whole(path)
+    return contents_in(bytes_of(path), path)
+
+
+def bytes_of(path: str) -> bytes:
+    """All bytes of a file; `-` is stdin."""
+    return sys.stdin.buffer.read() if path == "-" else read_whole(path)
+
+
+def contents_in(data: bytes, path: str) -> document.Contents:
+    """What these bytes of a file hold. UsageError if that is no memory."""
     try:
         return document.read(data)
     except document.NotAMemory as error:

@@ -54,8 +54,8 @@ FORMS: Final[Mapping[str, Form]] = {
     ),
     "markdown": Form("markdown", "page", (".md", ".markdown"), "a page to read, an entity a heading"),
     "csv": Form("csv_table", "csv_table", (".csv",), "one table, a row for each entity, observation and relation"),
-    "graphml": Form("graphml", "document", (".graphml", ".xml"), "for Gephi, yEd, networkx and other graph programs"),
-    "dot": Form("dot", "drawing", (".dot", ".gv"), "for Graphviz: dot -Tsvg memory.dot"),
+    "graphml": Form("graphml", "document", (".graphml", ".xml"), "for Gephi, yEd, networkx and other graph programs; one-way"),
+    "dot": Form("dot", "drawing", (".dot", ".gv"), "for Graphviz: dot -Tsvg memory.dot; one-way"),
 }
 
 
