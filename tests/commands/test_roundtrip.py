@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_app.commands.exports import Memory, Options, writer
+from memory_app.commands.exports.notes import notes as exported_notes
 from memory_app.commands.imports import Read, decoded
 from memory_app.commands.imports.csv_table import table
 from memory_app.commands.imports.markdown import notes, page
@@ -88,6 +90,62 @@ def test_what_export_writes_import_reads_back(
     back = read(form, data)
     assert not back.left
     assert facts(united(Graph.empty(), Graph.of(back.contents), other_lines=False)) == facts(graph)
+
+
+@given(parts=graphs)
+def test_notes_that_export_writes_import_reads_back(
+    parts: tuple[dict[str, tuple[str, list[str]]], list[tuple[str, str, str]]],
+) -> None:
+    graph = graph_of(*parts)
+    written = list(exported_notes(Memory.of(graph)))
+    back = notes([(name.removesuffix(".md"), text.decode()) for name, text in written])
+    assert not back.left
+    assert facts(united(Graph.empty(), Graph.of(back.contents), other_lines=False)) == facts(graph)
+
+
+def test_the_files_of_notes_have_names_that_every_system_takes() -> None:
+    names = [
+        *ODD,
+        "con.txt",
+        "LPT1",
+        "ann",
+        "Ann",
+        "ANN 2",
+        "a/b",
+        "a\\b",
+        "../x",
+        ".hidden",
+        "end.",
+        "\U0001f600" * 99,
+    ]
+    graph = graph_of({name: ("", []) for name in names}, [])
+    files = [name for name, _ in exported_notes(Memory.of(graph))]
+    assert len({name.casefold() for name in files}) == len(names)
+    for file in files:
+        assert not re.search(r'[\x00-\x1f<>:"/\\|?*]', file)
+        assert not re.match(r"(?i)\.|(con|prn|aux|nul|com\d|lpt\d)\.", file)
+        assert not file.removesuffix(".md").endswith((".", " "))
+        assert len(file.encode()) < 140
+
+
+def test_a_folder_of_notes_comes_back_and_a_filled_one_is_left_alone(home: Path) -> None:
+    odd = [entity(text, text, ODD) for text in ODD]
+    path = write(home / "m.jsonl", *odd, *(relation(one, "nobody", one) for one in ODD), relation("nobody", "CON", "?"))
+    asked = ("export", "--file", path, "--format", "notes", "--output", home / "in" / "vault")
+    assert run(*asked, home=home).status == 0
+    new = home / "new.jsonl"
+    result = run("import", home / "in" / "vault", "--file", new, home=home)
+    assert (result.status, result.err) == (0, "")
+    entities, relations = facts(Graph.of(document.read(new.read_bytes())))
+    wanted, ends = facts(Graph.of(document.read(path.read_bytes())))
+    assert (sorted(entities), relations) == (sorted(wanted), ends)
+    assert run(*asked, home=home).status == 2
+    assert run(*asked, "--force", home=home).status == 0
+    assert run("export", "--file", path, "--format", "notes", home=home).status == 2
+    assert (
+        run("export", "--file", path, "--format", "notes", "--output", path.with_name("new.jsonl"), home=home).status
+        == 2
+    )
 
 
 @pytest.mark.parametrize("ending", ["json", "jsonl", "md", "csv"])

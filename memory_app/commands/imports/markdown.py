@@ -79,7 +79,8 @@ def notes(files: Iterable[tuple[str, str]]) -> Read:
         lines = _lines(text)
         properties, rest = _properties(lines)
         title = properties.get("title", stem)
-        titles.setdefault(stem, title)
+        if not _is_alias(properties.get("aliases", ""), title):
+            titles.setdefault(stem, title)
         read.append((title, properties, rest))
     known = {title for title, _, _ in read}
     for title, properties, rest in read:
@@ -101,6 +102,14 @@ def notes(files: Iterable[tuple[str, str]]) -> Read:
             if link[3]:
                 found.left["remark behind a relation"] += 1
     return found.read()
+
+
+def _is_alias(aliases: str, title: str) -> bool:
+    """Whether a note is linked to by its title, as in a folder that `export` wrote, and not by its file's name."""
+    try:
+        return bool(json.loads(aliases) == [title])
+    except ValueError:
+        return False
 
 
 def _target(link: str) -> str:
