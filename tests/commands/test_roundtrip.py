@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -33,6 +34,8 @@ ODD = [
     "\u2190 knows **Bo**",
     "\u2192 **Bo**",
     "\u2190",
+    "\u2190 from",
+    "to \u2192",
     "two\nlines\r\nand\ra third\ttab\n\n",
     "\n",
     " \u00a0padded\u3000 ",
@@ -165,6 +168,15 @@ def test_stdin_is_told_by_how_it_begins(form: str, memory: Path, home: Path) -> 
     new = home / "new.jsonl"
     assert run("import", "-", "--file", new, home=home, stdin=written.encode()).status == 0
     assert facts(Graph.of(document.read(new.read_bytes()))) == facts(Graph.of(document.read(memory.read_bytes())))
+
+
+@pytest.mark.parametrize("text", ["a \u2192 **", "\u2190 **", " ", "\\", "[[a", "a [[b]] ", "&#", "- "])
+def test_a_strange_line_takes_no_longer_than_it_is_long(text: str) -> None:
+    line = f"- x {text * 100_000}y\n"
+    started = time.process_time()
+    page(f"# t\n## a\n{line}", "n")
+    notes([("n", line)])
+    assert time.process_time() - started < 5
 
 
 def test_a_table_that_a_spreadsheet_saved_is_read_and_odd_rows_are_counted() -> None:

@@ -19,8 +19,6 @@ from memory_app.commands.imports import Gathered, Read
 _HEADING: Final = re.compile(r"(#{1,6})(?![^ \t])(.*)$")
 _ITEM: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+(.*)$")
 _TYPE: Final = re.compile(r"\*(?!\*)(.+)\*$")
-_OUTGOING: Final = re.compile(rf"(.*) {TO} \*\*(.*)\*\*$")
-_INCOMING: Final = re.compile(rf"{FROM} .* \*\*(.*)\*\*$")
 _RULE: Final = re.compile(r"([-*_])(?:[ \t]*\1)*$")
 _LINK: Final = re.compile(r"(?:((?:\\.|[^\\\[])*)[ \t])?\[\[((?:\\.|[^\\\[\]])+)\]\]([ \t]+\(.*\))?$")
 _TARGET: Final = re.compile(r"((?:\\.|&#\d+;|[^\\|#])*)")
@@ -61,13 +59,25 @@ def page(text: str, name: str) -> Read:
             continue
         elif entity is None or block.kind != "item":
             found.left[f"{block.kind} in a page"] += 1
-        elif relation := _OUTGOING.match(alone):
-            found.relation(entity, read_inline(relation[2]), read_inline(relation[1]))
-        elif not _INCOMING.match(alone):
+        elif (relation := _relation(alone)) is None:
             found.observation(entity, "", block.text())
+        elif relation:
+            found.relation(entity, *relation)
     if fresh and entity is not None:
         found.entity(entity, "")
     return found.read()
+
+
+def _relation(line: str) -> tuple[str, str] | tuple[()] | None:
+    """The target and the type of the relation that an item of a page is; none of them if it is told again where it
+    starts; None if it is no relation."""
+    between = f" {TO} **"
+    if len(line) < len(between) or not line.endswith("**"):
+        return None
+    if line.startswith(f"{FROM} ") and " **" in line[:-2]:
+        return ()
+    relation_type, found, target = line[:-2].rpartition(between)
+    return (read_inline(target), read_inline(relation_type)) if found else None
 
 
 def notes(files: Iterable[tuple[str, str]]) -> Read:
