@@ -1,5 +1,5 @@
 """Write the memory for people and for other programs. The form is told by --format, or by the ending of --output;
-without either it is JSON.
+without either it is JSON. import reads JSON, JSON Lines, Markdown and CSV back; GraphML and DOT are one-way.
 
 In CSV a cell that a spreadsheet would run as a formula (it begins with = + - @, a tab or a line end) gets an apostrophe
 put before it; --raw-cells leaves cells as they are."""
@@ -10,23 +10,26 @@ import argparse
 import os
 from typing import Final
 
-from memory_app.commands.exports import FORMS, Memory, Options, form_of, writer
-from memory_app.commands.memory import existing, opened, same_file, write_new
-from memory_app.commands.screen.terminal import say, tracked, write_bytes
+from memory_app.commands.exports import FORMS, NOTES, Memory, Options, form_of, writer
+from memory_app.commands.exports.notes import notes
+from memory_app.commands.memory import existing, made_folder, opened, same_file, write_new
+from memory_app.commands.screen.terminal import say, tracked, working, write_bytes
 from memory_app.errors import UsageError
 from memory_app.text import counted, shown
 
 EXAMPLES: Final = (
     ("export --format markdown", "print the memory as a page to read"),
     ("export --output memory.csv --bom", "write a table that Excel opens as it should"),
+    ("export --format notes --output vault/", "write a folder of notes for Obsidian"),
     ("export --format dot | dot -Tsvg > memory.svg", "draw it with Graphviz"),
 )
+_NOTES: Final = "a folder of Markdown notes, one for each entity, as Obsidian and basic-memory have them"
 
 
 def register(parser: argparse.ArgumentParser) -> None:
-    forms = "; ".join(f"{name}: {form.summary}" for name, form in FORMS.items())
-    parser.add_argument("--format", choices=tuple(FORMS), metavar="FORM", help=forms)
-    parser.add_argument("--output", "-o", metavar="PATH", help="the file to write (default: stdout)")
+    forms = "; ".join([*(f"{name}: {form.summary}" for name, form in FORMS.items()), f"{NOTES}: {_NOTES}"])
+    parser.add_argument("--format", choices=(*FORMS, NOTES), metavar="FORM", help=forms)
+    parser.add_argument("--output", "-o", metavar="PATH", help="the file or folder to write (default: stdout)")
     parser.add_argument("--force", action="store_true", help="replace the file if it exists")
     parser.add_argument(
         "--raw-cells", action="store_true", help="CSV: put nothing before cells that look like formulas"
@@ -42,8 +45,15 @@ def run(asked: argparse.Namespace) -> int:
         raise UsageError(f"{shown(output or '')}: the ending tells no form. Add --format {' or '.join(FORMS)}.")
     if output and same_file(output, location.path):
         raise UsageError("--output is the memory file itself. Name another file; for a copy there is backup.")
+    if form == NOTES and output is None:
+        raise UsageError("--format notes writes a folder. Add --output FOLDER.")
     with opened(location.path) as store:
         memory = Memory.of(store.graph())
+    counts = f"{counted(len(memory.entities), 'entity')} and {counted(len(memory.relations), 'relation')}"
+    if form == NOTES and output is not None:
+        _write_notes(memory, output, force=asked.force)
+        say(f"Wrote {counts} to {shown(output)}")
+        return 0
     total = len(memory.entities) + len(memory.relations)
     options = Options(asked.raw_cells, asked.bom, os.path.splitext(os.path.basename(location.path))[0].capitalize())
     chunks = tracked(writer(form)(memory, options), total, "Exporting")
@@ -51,6 +61,17 @@ def run(asked: argparse.Namespace) -> int:
         write_bytes(chunks)
     else:
         write_new(output, chunks, force=asked.force)
-        counts = f"{counted(len(memory.entities), 'entity')} and {counted(len(memory.relations), 'relation')}"
         say(f"Wrote {counts} to {shown(output)}")
     return 0
+
+
+def _write_notes(memory: Memory, folder: str, *, force: bool) -> None:
+    """Each note is whole or not there. Only an empty folder is filled, unless with `force`."""
+    if os.path.exists(folder) and not os.path.isdir(folder):
+        raise UsageError(f"{shown(folder)} is a file. --format notes writes a folder.")
+    made_folder(folder)
+    if not force and os.listdir(folder):
+        raise UsageError(f"{shown(folder)} is not empty. Name another folder, or add --force to replace notes in it.")
+    with working("Exporting"):
+        for name, text in notes(memory):
+            write_new(os.path.join(folder, name), [text], force=force)

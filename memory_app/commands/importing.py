@@ -1,6 +1,8 @@
-"""Add what another memory file holds: JSON Lines, one JSON object with entities and relations, and the forms of other
-memory servers are understood. Nothing that is there is changed or lost: new entities and relations are added, entities
-that both have get the observations that they lack. The memory is backed up first."""
+"""Add what another memory file holds: JSON Lines, one JSON object with entities and relations, the forms of other
+memory servers, mem0's export, the CSV and Markdown that export writes, a note in Markdown, or a folder of such notes.
+(GraphML and DOT are one-way: export writes them, import does not read them.) Nothing that is there is changed or lost:
+new entities and relations are added, entities that both have get the observations that they lack. The memory is backed
+up first."""
 
 from __future__ import annotations
 
@@ -8,7 +10,8 @@ import argparse
 from collections import Counter
 from typing import Any, Final
 
-from memory_app.commands.memory import changed, contents_of, located, opened, refuse_read_only, same_file
+from memory_app.commands.memory import changed, located, opened, refuse_read_only, same_file
+from memory_app.commands.reading import read_source
 from memory_app.commands.screen.terminal import output, safe, say, working, write_json
 from memory_app.commands.upkeep import states
 from memory_app.commands.upkeep.differences import Difference, show_side, show_types
@@ -24,12 +27,13 @@ _LONGEST_KIND: Final = 60
 EXAMPLES: Final = (
     ("import old-memory.jsonl --dry-run", "say what would be added, change nothing"),
     ("import old-memory.jsonl", "add it"),
+    ("import notes/", "add a folder of Markdown notes, each an entity"),
     ("import - < export.json", "add what comes on stdin"),
 )
 
 
 def register(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("sources", nargs="+", metavar="SOURCE", help="a file to add, - for stdin")
+    parser.add_argument("sources", nargs="+", metavar="SOURCE", help="a file or a folder of notes to add, - for stdin")
     parser.add_argument("--dry-run", action="store_true", help="say what would be added, change nothing")
     parser.add_argument("--json", action="store_true", help="print one JSON object that says what was added")
 
@@ -70,8 +74,9 @@ def run(asked: argparse.Namespace) -> int:
         if source != "-" and same_file(source, path):
             raise UsageError(f"{shown(source)} is the memory itself: there is nothing to import.")
         with working("Reading"):
-            contents = contents_of(source)
+            contents, not_taken = read_source(source)
             graphs.append(Graph.of(contents))
+        left.update(not_taken)
         left.update(_kind(raw) for raw in (*contents.head, *contents.tail) if judged(raw)[0])
     work = _Import(path, graphs)
     with opened(path, quiet=True) as store:

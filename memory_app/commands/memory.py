@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeVar
 
 from memory_app.commands.screen.terminal import say, working
-from memory_app.disk import calls, whole
+from memory_app.disk import calls, folders, whole
 from memory_app.errors import StoreError, UsageError
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
@@ -109,7 +109,16 @@ def read_whole(path: str) -> bytes:
 
 def contents_of(path: str) -> document.Contents:
     """What a file that is not the store's holds; `-` is stdin. UsageError if it is no memory."""
-    data = sys.stdin.buffer.read() if path == "-" else read_whole(path)
+    return contents_in(bytes_of(path), path)
+
+
+def bytes_of(path: str) -> bytes:
+    """All bytes of a file; `-` is stdin."""
+    return sys.stdin.buffer.read() if path == "-" else read_whole(path)
+
+
+def contents_in(data: bytes, path: str) -> document.Contents:
+    """What these bytes of a file hold. UsageError if that is no memory."""
     try:
         return document.read(data)
     except document.NotAMemory as error:
@@ -133,6 +142,12 @@ def write_new(path: str, chunks: Iterable[bytes], *, force: bool = False) -> Non
             raise UsageError(
                 f"{shown(path)} exists already. Name another file, or add --force to replace it."
             ) from error
+
+
+def made_folder(path: str) -> None:
+    """Make a folder with its missing parents, 0700 each, if it is not there."""
+    with _told_as_written(path):
+        folders.make_folders(path)
 
 
 def write_over(path: str, chunks: Iterable[bytes], check: Callable[[], None]) -> None:

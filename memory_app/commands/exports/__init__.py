@@ -54,9 +54,12 @@ FORMS: Final[Mapping[str, Form]] = {
     ),
     "markdown": Form("markdown", "page", (".md", ".markdown"), "a page to read, an entity a heading"),
     "csv": Form("csv_table", "csv_table", (".csv",), "one table, a row for each entity, observation and relation"),
-    "graphml": Form("graphml", "document", (".graphml", ".xml"), "for Gephi, yEd, networkx and other graph programs"),
-    "dot": Form("dot", "drawing", (".dot", ".gv"), "for Graphviz: dot -Tsvg memory.dot"),
+    "graphml": Form("graphml", "document", (".graphml", ".xml"), "one-way, for Gephi, yEd, networkx and others"),
+    "dot": Form("dot", "drawing", (".dot", ".gv"), "one-way, for Graphviz: dot -Tsvg memory.dot"),
 }
+
+NOTES: Final = "notes"
+"""The form that is no file but a folder: the module `notes`."""
 
 
 def writer(form: str) -> Writer:

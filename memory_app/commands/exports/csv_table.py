@@ -42,5 +42,15 @@ def _rows(memory: Memory) -> Iterator[Iterable[str]]:
 
 
 def _text(cell: str) -> str:
-    """The cell, marked as text where it would be a formula, also behind white space, which some programs drop."""
-    return f"'{cell}" if cell.startswith(_FORMULA) or cell.lstrip().startswith(_FORMULA) else cell
+    """The cell, marked as text where it would be a formula, and where it looks like a cell that was marked."""
+    return f"'{cell}" if _is_formula(cell.lstrip("'")) else cell
+
+
+def unmarked(cell: str) -> str:
+    """The text of a cell that `export` wrote."""
+    return cell[1:] if cell.startswith("'") and _is_formula(cell.lstrip("'")) else cell
+
+
+def _is_formula(cell: str) -> bool:
+    """Also behind white space, which some programs drop."""
+    return cell.startswith(_FORMULA) or cell.lstrip().startswith(_FORMULA)

@@ -1,4 +1,5 @@
-"""Markdown: a page for people. Every character with a meaning in Markdown or HTML is escaped."""
+"""Markdown: a page for people, which `import` reads back. Every character with a meaning in Markdown or HTML is
+escaped."""
 
 from __future__ import annotations
 
@@ -7,16 +8,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from memory_app.commands.exports import Memory, Options
+from memory_app.commands.exports.escapes import inline, item, reference
 from memory_app.jsonl.records import RelationLine
 
-_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~&!$@^=:])")
-"""Anywhere in a text: emphasis, code, links, HTML, tables, entities, mathematics, mentions and bare addresses."""
+MISSING: Final = "not in the memory"
+"""Stands in the place of a type below the name of a relation's end that is no entity."""
 
-_CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""A page is often shown in a terminal, which these would command."""
-
-_AT_START: Final = re.compile(r"^(\s*)([-+.)]|\d+[.)])")
-"""What begins a list where a line begins."""
+TO: Final = "\u2192"
+FROM: Final = "\u2190"
 
 
 def page(memory: Memory, options: Options) -> Iterator[bytes]:
@@ -26,28 +25,25 @@ def page(memory: Memory, options: Options) -> Iterator[bytes]:
     for relation in memory.relations:
         outgoing.setdefault(relation.source, []).append(relation)
         incoming.setdefault(relation.target, []).append(relation)
-    yield f"# {_inline(options.title)}\n".encode()
-    named = [(line.name, line.entity_type, line.observations()) for line in memory.entities]
-    for name, entity_type, observations in [*named, *((name, "not in the memory", []) for name in memory.missing)]:
-        lines = ["", f"## {_inline(name)}", "", f"*{_inline(entity_type)}*" if entity_type.strip() else "", ""]
-        lines += [f"- {_item(text)}" for text in observations]
-        lines += [f"- {_inline(one.relation_type)} → **{_inline(one.target)}**" for one in outgoing.get(name, ())]
-        lines += [f"- ← {_inline(one.relation_type)} **{_inline(one.source)}**" for one in incoming.get(name, ())]
+    yield f"# {inline(options.title)}\n".encode()
+    named = [(line.name, _type(line.entity_type), line.observations()) for line in memory.entities]
+    for name, entity_type, observations in [*named, *((name, MISSING, []) for name in memory.missing)]:
+        lines = ["", f"## {inline(name)}", "", f"*{entity_type}*" if entity_type else "", ""]
+        lines += [f"- {item(text)}" for text in observations]
+        lines += [f"- {_relation(one.relation_type)} {TO} **{inline(one.target)}**" for one in outgoing.get(name, ())]
+        lines += [f"- {FROM} {inline(one.relation_type)} **{inline(one.source)}**" for one in incoming.get(name, ())]
         text = "\n".join(lines).rstrip() + "\n"
         yield re.sub(r"\n{3,}", "\n\n", text).encode()
 
 
-def _inline(text: str) -> str:
-    """One line of text."""
-    return _escaped(" ".join(text.split())) or "(no name)"
+def _type(text: str) -> str:
+    if text == MISSING:
+        return reference(text[0]) + text[1:]
+    return inline(text) if text else ""
 
 
-def _item(text: str) -> str:
-    """A list item, which may have several lines."""
-    lines = [_escaped(line.strip()) for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
-    return "\\\n  ".join(line or "&nbsp;" for line in lines)
-
-
-def _escaped(text: str) -> str:
-    text = _SPECIAL.sub(r"\\\1", _CONTROL.sub("\ufffd", text))
-    return _AT_START.sub(lambda match: f"{match[1]}{match[2][:-1]}\\{match[2][-1]}", text)
+def _relation(text: str) -> str:
+    """A relation's type. One that begins with our arrow would make it a relation from there."""
+    if text.startswith(FROM):
+        return reference(FROM) + (inline(text[1:]) if text[1:] else "")
+    return inline(text)

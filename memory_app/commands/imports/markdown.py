@@ -1,0 +1,199 @@
+"""Markdown: a page as `export` writes it, and notes with one entity each, as Obsidian and basic-memory keep them.
+
+A page has a heading of the second level for each entity. A note is an entity: its title and type stand in the
+properties at its beginning, else its file's name is the title. Its list items and paragraphs are its observations, but
+`- type [[Target]]` is a relation. Other links stay in the text as they are. Headings only divide a note.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from memory_app.commands.exports.escapes import read_inline, read_item
+from memory_app.commands.exports.markdown import FROM, MISSING, TO
+from memory_app.commands.imports import Gathered, Read
+
+_HEADING: Final = re.compile(r"(#{1,6})(?![^ \t])(.*)$")
+_ITEM: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+(.*)$")
+_TYPE: Final = re.compile(r"\*(?!\*)(.+)\*$")
+_RULE: Final = re.compile(r"([-*_])(?:[ \t]*\1)*$")
+_LINK: Final = re.compile(r"(?:((?:\\.|[^\\\[])*)[ \t])?\[\[((?:\\.|[^\\\[\]])+)\]\]([ \t]+\(.*\))?$")
+_TARGET: Final = re.compile(r"((?:\\.|&#\d+;|[^\\|#])*)")
+_PROPERTY: Final = re.compile(r"([A-Za-z_][\w -]*):(?:[ \t]+(.*))?$")
+_DERIVED: Final = frozenset({"aliases", "permalink"})
+"""Properties that say nothing that the title does not say."""
+
+
+class Block(NamedTuple):
+    kind: str
+    """"heading", "item", "paragraph" or "code"."""
+    lines: list[str]
+    level: int = 0
+
+    def text(self) -> str:
+        return "\n".join(self.lines) if self.kind == "code" else read_item(self.lines)
+
+
+def page(text: str, name: str) -> Read:
+    """All entities of a page; a text without a heading for one, or with properties, is a note of this name."""
+    lines = _lines(text)
+    empty = lines[0].startswith("# ") and not any(map(str.strip, lines[1:]))
+    if lines[0] == "---" or not (empty or any(line.startswith("## ") for line in lines)):
+        return notes([(name, text)])
+    found = Gathered()
+    entity: str | None = None
+    fresh = False
+    for block in _blocks(lines):
+        first = block.lines[0]
+        alone = first if len(block.lines) == 1 else ""
+        kind = _TYPE.match(alone) if fresh and block.kind == "paragraph" else None
+        if fresh and entity is not None and alone != f"*{MISSING}*":
+            found.entity(entity, read_inline(kind[1]) if kind else "")
+        fresh = block.level == 2
+        if fresh:
+            entity = read_inline(first)
+        elif kind or block.level == 1:
+            continue
+        elif entity is None or block.kind != "item":
+            found.left[f"{block.kind} in a page"] += 1
+        elif (relation := _relation(alone)) is None:
+            found.observation(entity, "", block.text())
+        elif relation:
+            found.relation(entity, *relation)
+    if fresh and entity is not None:
+        found.entity(entity, "")
+    return found.read()
+
+
+def _relation(line: str) -> tuple[str, str] | tuple[()] | None:
+    """The target and the type of the relation that an item of a page is; none of them if it is told again where it
+    starts; None if it is no relation."""
+    between = f" {TO} **"
+    if len(line) < len(between) or not line.endswith("**"):
+        return None
+    if line.startswith(f"{FROM} ") and " **" in line[:-2]:
+        return ()
+    relation_type, found, target = line[:-2].rpartition(between)
+    return (read_inline(target), read_inline(relation_type)) if found else None
+
+
+def notes(files: Iterable[tuple[str, str]]) -> Read:
+    """The entities that notes are: pairs of a file's name without its ending, and its text."""
+    found = Gathered()
+    titles: dict[str, str] = {}
+    read = []
+    for stem, text in files:
+        lines = _lines(text)
+        properties, rest = _properties(lines)
+        title = properties.get("title", stem)
+        if not _is_alias(properties.get("aliases", ""), title):
+            titles.setdefault(stem, title)
+        read.append((title, properties, rest))
+    known = {title for title, _, _ in read}
+    for title, properties, rest in read:
+        if properties.get("missing") != "true":
+            found.entity(title, properties.get("type", "note"))
+        for key in properties:
+            if key not in _DERIVED | {"title", "type", "missing"}:
+                found.left[f"property {key}"] += 1
+        for block in _blocks(rest):
+            if block.kind == "heading":
+                continue
+            link = _LINK.match(block.lines[0]) if block.kind == "item" and len(block.lines) == 1 else None
+            if link is None or link[2].startswith("#"):
+                found.observation(title, "note", block.text())
+                continue
+            target = _target(link[2])
+            target = target if target in known else titles.get(target, target)
+            found.relation(title, target, read_inline((link[1] or "").strip(" \t")))
+            if link[3]:
+                found.left["remark behind a relation"] += 1
+    return found.read()
+
+
+def _is_alias(aliases: str, title: str) -> bool:
+    """Whether a note is linked to by its title, as in a folder that `export` wrote, and not by its file's name."""
+    try:
+        return bool(json.loads(aliases) == [title])
+    except ValueError:
+        return False
+
+
+def _target(link: str) -> str:
+    """What a link leads to, without the text to show for it and the place in the note."""
+    match = _TARGET.match(link)
+    return read_inline((match[1] if match else link).strip())
+
+
+def _lines(text: str) -> list[str]:
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def _properties(lines: list[str]) -> tuple[Mapping[str, str], list[str]]:
+    """The properties between the lines `---` at the beginning of a note, and the lines behind them."""
+    if lines[:1] != ["---"] or "---" not in lines[1:]:
+        return {}, lines
+    end = lines.index("---", 1)
+    found: dict[str, str] = {}
+    for line in lines[1:end]:
+        match = _PROPERTY.match(line)
+        if match:
+            found.setdefault(match[1].casefold(), _value(match[2] or ""))
+    return found, lines[end + 1 :]
+
+
+def _value(text: str) -> str:
+    text = text.strip()
+    if text.startswith('"'):
+        try:
+            return str(json.loads(text))
+        except ValueError:
+            return text.strip('"')
+    if len(text) > 1 and text[0] == text[-1] == "'":
+        return text[1:-1].replace("''", "'")
+    return text
+
+
+def _blocks(lines: list[str]) -> Iterator[Block]:
+    """Headings, list items, paragraphs and fenced code. What follows an item without a blank line belongs to it."""
+    block: Block | None = None
+    for line in lines:
+        stripped = line.strip(" \t")
+        if block is not None and block.kind == "code":
+            block.lines.append(line)
+            if stripped == block.lines[0][:3]:
+                yield block
+                block = None
+            continue
+        new = _opened(line, stripped)
+        if block is not None and (new is not None or not stripped or block.kind == "heading"):
+            yield block
+            block = None
+        if new is not None:
+            block = new
+        elif block is not None:
+            if _ends_hard(block.lines[-1]):
+                block.lines[-1] = block.lines[-1][:-1]
+            block.lines.append(stripped)
+        elif stripped and not _RULE.match(stripped):
+            block = Block("paragraph", [stripped])
+    if block is not None:
+        yield block
+
+
+def _opened(line: str, stripped: str) -> Block | None:
+    """The block that begins with this line whatever stands above it."""
+    if heading := _HEADING.match(line):
+        return Block("heading", [heading[2].strip(" \t")], len(heading[1]))
+    if stripped.startswith(("```", "~~~")):
+        return Block("code", [stripped])
+    item = _ITEM.match(stripped)
+    return None if item is None or _RULE.match(stripped) else Block("item", [item[1]])
+
+
+def _ends_hard(line: str) -> bool:
+    """Whether the line ends with a backslash that is not escaped: a line break."""
+    return (len(line) - len(line.rstrip("\\"))) % 2 == 1
