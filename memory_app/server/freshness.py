@@ -33,7 +33,7 @@ _LOOK_SECONDS: Final = 0.005
 _STAT_SECONDS: Final = 30.0
 """Then the call gets an error; a mount that comes back answers the next one."""
 
-_NO_ANSWER: Final = "The file system of the memory file does not answer. Try again later."
+NO_ANSWER: Final = "The file system of the memory file does not answer. Try again later."
 
 
 class _Question:
@@ -82,7 +82,7 @@ class Freshness:
         try:
             while not question.answered.acquire(blocking=False):
                 if time.monotonic() >= until:
-                    raise StoreError(_NO_ANSWER)
+                    raise StoreError(NO_ANSWER)
                 await asyncio.sleep(_LOOK_SECONDS)
         finally:
             self._unanswered -= 1

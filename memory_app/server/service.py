@@ -26,7 +26,7 @@ from memory_app.graph.graph import Graph
 from memory_app.location.environment import history_days
 from memory_app.server import lifetime
 from memory_app.server.collector import Collector
-from memory_app.server.freshness import Freshness
+from memory_app.server.freshness import NO_ANSWER, Freshness
 from memory_app.server.updates import Updates
 from memory_app.storage.store import Store
 from memory_app.tools import plans, table
@@ -49,7 +49,6 @@ _WHOLE: Final = frozenset({"read_graph"})
 _QUICK_SECONDS: Final = 0.003
 """A search that takes less is made on the loop; a hop to a thread makes it wait three times longer under load."""
 
-_NO_ANSWER: Final = "The file system of the memory file does not answer. Try again later."
 _STOPPING: Final = "The memory server is stopping and could not get the lock. Nothing was stored."
 _UNKNOWN: Final = (
     "The file system of the memory file does not answer. The change may still be stored: read before you try again."
@@ -210,7 +209,7 @@ class Service:
         try:
             await asyncio.wait([saving], timeout=_WRITE_SECONDS)
             if not saving.done():
-                raise StoreError(_NO_ANSWER if future.cancel() else _UNKNOWN)
+                raise StoreError(NO_ANSWER if future.cancel() else _UNKNOWN)
             result = saving.result()
         except asyncio.CancelledError:
             saving.cancel()  # and with it the future, if the writer has not taken it
@@ -341,7 +340,7 @@ async def _bounded(loading: asyncio.Future[Graph]) -> None:
     """Wait until a load has ended, in whatever way. Raises `StoreError` after `_LOAD_SECONDS`; the load goes on."""
     done, _ = await asyncio.wait([loading], timeout=_LOAD_SECONDS)
     if not done:
-        raise StoreError(_NO_ANSWER)
+        raise StoreError(NO_ANSWER)
 
 
 def _from_thread(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
