@@ -180,11 +180,15 @@ class History:
                     found = calls.remove_if_possible(path) or found
         return found
 
+    def sweep(self) -> None:
+        """Remove temporary files that could not be removed when they failed; before a save is answered."""
+        if self._leftovers:
+            self._leftovers = [path for path in self._leftovers if not calls.remove_if_possible(path)]
+
     def tidy(self, target: str) -> None:
         """Remove what is too much. Free while there is nothing to do; else not to be waited for: a large file's blocks
         are freed here."""
-        if self._leftovers:
-            self._leftovers = [path for path in self._leftovers if not calls.remove_if_possible(path)]
+        self.sweep()
         if not self._untidy:
             return
         self._untidy = False

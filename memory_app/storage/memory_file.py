@@ -156,6 +156,7 @@ class MemoryFile:
         target = os.path.realpath(self.path)
         self._beside.sweep(target)
         self._replaced.sweep()
+        self._history.sweep()
         wanted = self._permission(target)
         if wanted is not None and self._history.remove_own(target, wanted):
             return None  # which changed the stamps of the file
