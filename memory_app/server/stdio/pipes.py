@@ -20,6 +20,7 @@ import select
 import stat
 import sys
 import threading
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -166,8 +167,8 @@ def open_output(sink: int, on_gone: Callable[[], None]) -> Output:
     return _WatchedOutput(sink, on_gone) if hasattr(select, "poll") else _ThreadedOutput(sink, on_gone)
 
 
-class _Waiters:
-    """The waiting side of an output, shared by both kinds: who waits for which level."""
+class _Waiters(ABC):
+    """What both kinds of output share: how much is queued, and who waits for which level."""
 
     def __init__(self, on_gone: Callable[[], None]) -> None:
         self.queued = 0
@@ -176,6 +177,17 @@ class _Waiters:
         self._on_gone = on_gone
         self._loop = asyncio.get_running_loop()
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
+
+    def put(self, chunks: Sequence[bytes]) -> None:
+        if self._gone:
+            return
+        size = sum(map(len, chunks))
+        self.queued += size
+        self._enqueue([b"".join(chunks)] if size < _JOIN_BELOW else chunks)
+
+    @abstractmethod
+    def _enqueue(self, chunks: Sequence[bytes]) -> None:
+        """Write the chunks, or keep them until they can be written."""
 
     async def drain(self, below: int) -> None:
         while self.queued >= below:
@@ -216,14 +228,8 @@ class _WatchedOutput(_Waiters):
         self._poll = select.poll()
         self._poll.register(sink, select.POLLOUT)
 
-    def put(self, chunks: Sequence[bytes]) -> None:
-        if self._gone:
-            return
-        size = sum(map(len, chunks))
-        if size < _JOIN_BELOW:
-            chunks = [b"".join(chunks)]
+    def _enqueue(self, chunks: Sequence[bytes]) -> None:
         self._pending.extend(map(memoryview, chunks))
-        self.queued += size
         if not self._watching:
             self._write()
 
@@ -272,13 +278,7 @@ class _ThreadedOutput(_Waiters):
         self._filled = threading.Semaphore(0)
         threading.Thread(target=self._drain, name="stdout", daemon=True).start()
 
-    def put(self, chunks: Sequence[bytes]) -> None:
-        if self._gone:
-            return
-        size = sum(map(len, chunks))
-        if size < _JOIN_BELOW:
-            chunks = [b"".join(chunks)]
-        self.queued += size
+    def _enqueue(self, chunks: Sequence[bytes]) -> None:
         for chunk in chunks:
             self._pending.append(chunk)
             self._filled.release()
