@@ -19,7 +19,9 @@ INTERVAL: Final = 15.0
 
 
 class Heartbeat:
-    """The locks that this process holds; they are refreshed from one thread. All methods may be called from any thread."""
+    """The locks that this process holds; they are refreshed from one thread. All methods may be called from any
+    thread.
+    """
 
     def __init__(self, interval: float = INTERVAL) -> None:
         self._interval = interval
@@ -55,7 +57,9 @@ class Heartbeat:
             return token in self._held
 
     def beat(self) -> None:
-        """Refresh all locks now. A failed refresh is repeated at the next beat. The holder notices a lost lock itself."""
+        """Refresh all locks now. A failed refresh is repeated at the next beat. The holder notices a lost lock
+        itself.
+        """
         with self._mutex:
             held = list(self._held.values())
         for one in held:

@@ -59,7 +59,9 @@ def in_initial_pid_namespace() -> bool:
 
 
 def gone(pid: int, start: str | None) -> bool:
-    """Whether it is proven that our pid namespace has no process with this pid and start time (any start time if None)."""
+    """Whether it is proven that our pid namespace has no process with this pid and start time (any start time if
+    None).
+    """
     if sys.platform == "win32":
         return _gone_on_windows(pid, start)
     try:

@@ -66,7 +66,9 @@ second is reached by doubling while nobody is met, so that a writer who is alone
 
 
 class LockAbandoned(StoreError):
-    """The call that wanted the lock was cancelled while it waited: nothing was stored, and nobody waits for an answer."""
+    """The call that wanted the lock was cancelled while it waited: nothing was stored, and nobody waits for an
+    answer.
+    """
 
 
 class Lock:
@@ -121,7 +123,9 @@ class Lock:
             self._unfinished = [held for held in self._unfinished if not held.remove_unfinished()]
 
     def _yield_to_waiters(self) -> None:
-        """Leave the lock alone for a moment if this writer took it several times in a row, or the waiters would starve."""
+        """Leave the lock alone for a moment if this writer took it several times in a row, or the waiters would
+        starve.
+        """
         now = time.monotonic()
         if now - self._released > _GAP:
             self._turn_began = now
@@ -131,7 +135,9 @@ class Lock:
             self._turn = min(self._turn * 2, _LONGEST_TURN)
 
     def _follow(self, deadline: float, abandoned: Callable[[], bool]) -> None:
-        """If the path is a link, take the lock beside the real file too; take it again if the link changes meanwhile."""
+        """If the path is a link, take the lock beside the real file too; take it again if the link changes
+        meanwhile.
+        """
         self.target = self._real_path()
         while self.target != self._path:
             second = self._wait_for(self.target, deadline, abandoned)

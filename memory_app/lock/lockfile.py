@@ -32,7 +32,9 @@ _KINDS: Final = (
 
 
 class Sighting(NamedTuple):
-    """What was found at a lock's path at one moment. Two equal sightings are the same record, not refreshed in between."""
+    """What was found at a lock's path at one moment. Two equal sightings are the same record, not refreshed in
+    between.
+    """
 
     kind: str  # "" for a regular file, else what it is, in words
     device: int
@@ -152,7 +154,9 @@ class Held:
                 calls.close_if_possible(fd)
 
     def _remove(self, file: tuple[int, int] | None, is_open: bool) -> None:
-        """Remove the file at the path if it is this one. While a file is open no other file can get its inode number."""
+        """Remove the file at the path if it is this one. While a file is open no other file can get its inode
+        number.
+        """
         if calls.signature_of(calls.lstat(self.path))[:2] == file and (is_open or self._is_at_path(file)):
             calls.remove(self.path)
 
