@@ -1,7 +1,7 @@
 """Bytes in and out of the process, on every platform, without ever blocking the event loop.
 
 Owns file descriptors 0 and 1. `claim` takes them away from everyone else, so that only protocol reaches the client:
-whoever prints to stdout prints to stderr, whoever reads stdin reads nothing. Two ways to work, one interface:
+prints to stdout go to stderr, and reads from stdin find nothing. There are two ways to work, with one interface:
 
 | | reading | writing |
 |---|---|---|
@@ -9,7 +9,7 @@ whoever prints to stdout prints to stderr, whoever reads stdin reads nothing. Tw
 | Windows, regular files as stdin | one thread that reads | one thread that writes |
 
 The descriptors stay in blocking mode: that flag belongs to the open pipe or terminal, which the parent shares.
-Everything here is called on the loop's thread. It must not know what the bytes mean.
+Everything here is called on the loop's thread. This module does not know what the bytes mean.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _SAFE_PIECE: Final = getattr(select, "PIPE_BUF", 512)  # a pipe that polls writa
 
 
 def claim() -> tuple[int, int]:
-    """Take stdin and stdout for the protocol; returns private descriptors for them.
+    """Take stdin and stdout for the protocol, and return private descriptors for them.
 
-    Afterwards descriptor 0 is the null device and 1 is stderr. Where the process was started without one of them it is
-    as if it were the null device: no input, nobody listens. Its number may stand for some other file and is left alone.
+    Afterwards descriptor 0 is the null device and 1 is stderr. If the process was started without one of them, the null
+    device takes its place: no input, no reader. Its number may belong to some other file and is left alone.
     """
     source, sink = (_private(number, stream) for number, stream in enumerate((sys.__stdin__, sys.__stdout__)))
     null = os.open(os.devnull, os.O_RDWR)
@@ -58,8 +58,9 @@ def _private(number: int, stream: object) -> int:
 
 
 def fill_standard() -> None:
-    """Open the null device in place of standard descriptors that are closed, so that no file of ours gets their numbers
-    and with them what is printed. Call it before any file is opened to stay open."""
+    """Open the null device in place of closed standard descriptors, so that no file of ours gets their numbers and with
+    them what is printed. Call it before any file is opened to stay open.
+    """
     for number in range(3):
         try:
             os.fstat(number)
@@ -68,9 +69,9 @@ def fill_standard() -> None:
 
 
 class Input:
-    """Hands each piece of input to `on_bytes` as it comes, then b"" once at the end; both on the loop's thread.
+    """Passes each piece of input to `on_bytes` as it arrives, then b"" once at the end; both on the loop's thread.
 
-    `pause` stops reading (the client then waits), `resume` goes on; `stop` ends it for good without an end mark.
+    `pause` stops reading (the client then waits), `resume` continues; `stop` ends it for good without an end mark.
     """
 
     def __init__(self, source: int, on_bytes: Callable[[bytes], None]) -> None:
@@ -144,10 +145,10 @@ def _read(source: int) -> bytes:
 
 
 class Output(Protocol):
-    """Where finished lines go. `put` never blocks and keeps the order; chunks are not copied when they are large.
+    """The sink for finished lines. `put` never blocks and keeps the order; large chunks are not copied.
 
-    `queued` is how many bytes the client has not taken yet, `taken` how many it has. When the client is gone `on_gone`
-    is called once and everything else is dropped silently; `abandon` treats it as gone.
+    `queued` is the number of bytes that the client has not taken yet, `taken` the number that it has. When the client
+    is gone, `on_gone` is called once and everything else is dropped silently; `abandon` treats it as gone.
     """
 
     queued: int
@@ -163,7 +164,7 @@ class Output(Protocol):
 
 
 def open_output(sink: int, on_gone: Callable[[], None]) -> Output:
-    """The output that this platform can have for this descriptor."""
+    """The kind of output that works on this platform for this descriptor."""
     return _WatchedOutput(sink, on_gone) if hasattr(select, "poll") else _ThreadedOutput(sink, on_gone)
 
 
@@ -218,7 +219,7 @@ class _Waiters(ABC):
 
 
 class _WatchedOutput(_Waiters):
-    """Writes at once what cannot block; the rest when the loop sees room."""
+    """Writes at once what cannot block, and the rest when the loop sees room."""
 
     def __init__(self, sink: int, on_gone: Callable[[], None]) -> None:
         super().__init__(on_gone)
@@ -234,7 +235,7 @@ class _WatchedOutput(_Waiters):
             self._write()
 
     def _write(self) -> None:
-        """Write one turn while the descriptor polls writable; regular files and the null device always do."""
+        """Write one turn while the descriptor polls writable, which regular files and the null device always do."""
         count = written = 0
         try:
             while self._pending and written < _WRITE_TURN and self._poll.poll(0):
