@@ -62,14 +62,31 @@ class Client(NamedTuple):
         return self.style == "continue"
 
 
-_ENVIRONMENT: Final = r"\$\{[A-Za-z_]\w*(?::-[^}]*)?\}"
-_ENVIRONMENT_OR_PLAIN: Final = rf"{_ENVIRONMENT}|\$[A-Za-z_]\w*"
+_BRACED: Final = r"\$\{[A-Za-z_]\w*\}"
+_BRACED_OR_PLAIN: Final = rf"{_BRACED}|\$[A-Za-z_]\w*"
+_WITH_DEFAULT: Final = r"\$\{[A-Za-z_]\w*(?::-[^}]*)?\}"
 _OF_VS_CODE: Final = (
     r"\$\{(?:workspaceFolder|workspaceFolderBasename|userHome|cwd|pathSeparator|/|file\w*|relativeFile\w*|execPath"
     r"|workspaceFolder:[^}]*|(?:env|input|config|command):[^}]*)\}"
 )
 _OF_CURSOR: Final = r"\$\{(?:workspaceFolder|workspaceFolderBasename|userHome|pathSeparator|/|env:[^}]*)\}"
-"""As the clients' own documentation lists them; what it does not list is not filled in."""
+"""What a client fills in, as its documentation lists it or as it was seen to; what is in neither is not filled in.
+
+| client | where it is said |
+|---|---|
+| Claude Code | https://code.claude.com/docs/en/mcp, and seen in 2.1.332 |
+| VS Code | https://code.visualstudio.com/docs/reference/variables-reference |
+| Cursor | https://cursor.com/docs/context/mcp |
+| Windsurf | https://docs.windsurf.com/windsurf/cascade/mcp |
+| Gemini CLI | https://geminicli.com/docs/cli/configuration; the form with a default was seen in 0.61.0 |
+| Qwen Code | seen: `$NAME` and `${NAME}` are filled in, a default is not |
+| Roo Code | https://docs.roocode.com/features/mcp/using-mcp-in-roo, and its source |
+| GitHub Copilot CLI | https://docs.github.com/en/copilot/reference/copilot-cli-reference |
+| opencode | https://opencode.ai/docs/config, and seen in 1.18.33 |
+| Kiro | https://kiro.dev/docs/mcp/configuration: only variables that the user approved |
+| Continue | https://docs.continue.dev/reference |
+| LibreChat | https://www.librechat.ai/docs/configuration/librechat_yaml/object_structure/mcp_servers, and its source |
+"""
 
 _VS_CODE_STORAGE: Final = "{app}/Code/User/globalStorage"
 
@@ -92,7 +109,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         ("{CLAUDE_CONFIG_DIR}/.claude.json", "{home}/.claude.json"),
         ".mcp.json",
         after="Start a new session; /mcp shows the server.",
-        fills=_ENVIRONMENT,
+        fills=_WITH_DEFAULT,
     ),
     "vscode": Client(
         "Visual Studio Code",
@@ -129,7 +146,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         ".gemini/settings.json",
         comments=True,
         after="Start it anew; /mcp shows the server.",
-        fills=_ENVIRONMENT_OR_PLAIN,
+        fills=rf"{_WITH_DEFAULT}|{_BRACED_OR_PLAIN}",
     ),
     "qwen-code": Client(
         "Qwen Code",
@@ -139,7 +156,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         ".qwen/settings.json",
         comments=True,
         after="Start it anew; /mcp shows the server.",
-        fills=_ENVIRONMENT_OR_PLAIN,
+        fills=_BRACED_OR_PLAIN,
     ),
     "antigravity": Client(
         "Antigravity",
@@ -189,7 +206,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         "copilot",
         ("{COPILOT_HOME}/mcp-config.json", "{home}/.copilot/mcp-config.json"),
         after="Start it anew; /mcp show lists the server.",
-        fills=_ENVIRONMENT_OR_PLAIN,
+        fills=_WITH_DEFAULT,
     ),
     "opencode": Client(
         "opencode",
@@ -208,7 +225,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         "plain",
         ("{home}/.kiro/settings/mcp.json",),
         ".kiro/settings/mcp.json",
-        fills=_ENVIRONMENT,
+        fills=_BRACED,
     ),
     "jetbrains": Client(
         "JetBrains Junie",
@@ -232,7 +249,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         "continue",
         ("{home}/.continue/config.yaml",),
         after="Continue reads it by itself; MCP servers are there in agent mode.",
-        fills=r"\$\{\{[^}]*\}\}",
+        fills=r"\$\{\{\s*(?:secrets|inputs)\.[^}]*\}\}",
     ),
     "librechat": Client(
         "LibreChat",
@@ -241,7 +258,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         (),
         "librechat.yaml",
         after="Restart LibreChat. In a container it needs Python, the archive and the memory's folder inside.",
-        fills=_ENVIRONMENT,
+        fills=_BRACED,
     ),
     "open-webui": Client(
         "Open WebUI",
