@@ -86,7 +86,7 @@ def test_a_hook_of_an_archive_that_was_renamed_is_ours_still(command: str) -> No
     group = {"matcher": "startup", "hooks": [{"type": "command", "command": command}]}
     others = [
         {"hooks": [{"type": "command", "command": text}]}
-        for text in ("git brief", "brief --tokens 5", "./brief.sh --tokens 5", "make brief TOKENS=5", "/opt/x.pyz brief")
+        for text in ("git brief", "brief --tokens 5", "./brief.sh --tokens 5", "make brief N=5", "/opt/x.pyz brief")
     ]
     assert with_hook([others[0], group, *others[1:]], None) == others
 

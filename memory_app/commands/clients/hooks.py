@@ -25,8 +25,7 @@ _OURS: Final = re.compile(
     r"|\.pyz[\"']?\s+brief\s+--tokens\s+\d+\b"
     r"|\sbrief --tokens \d+(?: --(?:file|profile) .+)?$"
 )
-"""A command of ours, also where the archive has another name: then what follows it tells, as `command_line` writes it."""
-
+"""A command of ours, also where the archive has another name: the words after it tell."""
 
 
 def settings_file(machine: Machine, project: bool) -> str:
