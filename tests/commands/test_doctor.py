@@ -382,8 +382,18 @@ def test_what_a_client_does_not_fill_in_stays_bad_with_the_npm_server(name: str,
             "/app/dist/memory.jsonl in the volume mine",
         ),
         (["mcp-knowledge-graph", "--memory-path", "/d/m.jsonl"], "another memory server", "/d/m.jsonl"),
+        (
+            ["wsl.exe", "bash", "-c", "MEMORY_FILE_PATH=/d/m.jsonl npx -y @modelcontextprotocol/server-memory"],
+            "the npm server",
+            "/d/m.jsonl",
+        ),
+        (
+            ["npx", "-y", "supergateway", "--stdio", "npx -y @modelcontextprotocol/server-memory"],
+            "the npm server",
+            "in its own folder",
+        ),
     ],
-    ids=["env", "bind mount", "volume", "fork"],
+    ids=["env", "bind mount", "volume", "fork", "wsl", "gateway"],
 )
 def test_servers_are_recognised_under_any_name_with_their_memory(
     server: list[str], kind: str, memory: str, home: Path

@@ -59,6 +59,9 @@ def test_an_entity_under_other_keys_is_read(line: str, expected: Any) -> None:
         '{"type":"relation","from_entity":"Ann","to_entity":"Bo","relationType":"knows"}',
         '{"type":"relation","from_id":"Ann","to_id":"Bo","relation_type":"knows"}',
         '{"type":"knows","from":"Ann","to":"Bo"}',
+        '{"type":"relation","from":"Ann","to":"Bo","rel":"knows","weight":0.95}',
+        '{"type":"relationship","source":"Ann","target":"Bo","relation_type":"knows","attributes":{}}',
+        '{"type":"relationship","from":"Ann","to":"Bo","relationType":"knows"}',
     ],
 )
 def test_a_relation_under_other_keys_is_read(line: str) -> None:

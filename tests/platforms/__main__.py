@@ -1,6 +1,7 @@
 """`python -m tests.platforms [PART...]`: the archive on every interpreter, system and client that can be had here.
 
 The archive is the one that MEMORY_SERVER_PYZ names. Prints the table; without PARTs it also writes it to RESULTS.md.
+The part `clients` writes what it saw into the guide, between two marks.
 The exit status is 1 if something that ran failed; what cannot run here is a line of the table and no failure.
 """
 
@@ -13,6 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
+from tests.bench.report import marked
 from tests.platforms import clients, debian, image_row, interpreters, musl, static, windows
 from tests.platforms.fetching import CACHE, ROOT
 from tests.platforms.results import Row, or_missing, table
@@ -27,6 +29,7 @@ _PARTS: Final[Mapping[str, tuple[str, str, Callable[[Path], list[Row]]]]] = {
     "static": ("every platform", "CPython", static.rows),
 }
 _RESULTS: Final = Path(__file__).with_name("RESULTS.md")
+_GUIDE: Final = ROOT / "memory_app" / "guide" / "clients.md"
 _TEXT: Final = """# One archive, run on what one Linux machine can have
 
 Written by `make platforms`; the archive was {name}, {size:.1f} MB, version {version}. Each place runs the same suite
@@ -50,7 +53,10 @@ def main(arguments: list[str]) -> int:
     found: list[Row] = []
     for name in arguments or _PARTS:
         platform, interpreter, rows = _PARTS[name]
-        found += or_missing(platform, interpreter, lambda rows=rows: rows(kept))  # type: ignore[misc]
+        part = or_missing(platform, interpreter, lambda rows=rows: rows(kept))  # type: ignore[misc]
+        if name == "clients" and any(row.run for row in part):
+            _GUIDE.write_text(marked(_GUIDE.read_text("utf-8"), "clients", clients.told(part)), "utf-8")
+        found += part
     result = table(found)
     print(result, end="")
     if not arguments:

@@ -65,7 +65,7 @@ def run_suite(place: Place, scenes: Sequence[Scene] = smoke.ALL, note: str = "")
         times.append(smoke.seconds_to_answer(place, folder))
 
     problems = []
-    for name, scene in [("starts", start)] * (1 + _NEXT_STARTS) + [(_sentence(scene), scene) for scene in scenes]:
+    for name, scene in [("starts", start)] * (1 + _NEXT_STARTS) + [(sentence(scene), scene) for scene in scenes]:
         with tempfile.TemporaryDirectory(dir=place.folder, ignore_cleanup_errors=True) as folder:
             problem = attempt(name, lambda scene=scene, folder=folder: scene(place, Path(folder)))  # type: ignore[misc]
         say("  " + (f"FAILED: {problem}" if problem else name))
@@ -88,10 +88,10 @@ def run_checks(platform: str, interpreter: str, checks: Iterable[Callable[[], ob
     say(f"{platform}, {interpreter}")
     passed, failed = 0, []
     for check in checks:
-        problem = attempt(_sentence(check), check)
-        say("  " + (f"FAILED: {problem}" if problem else _sentence(check)))
+        problem = attempt(sentence(check), check)
+        say("  " + (f"FAILED: {problem}" if problem else sentence(check)))
         passed += not problem
-        failed += [_sentence(check)] if problem else []
+        failed += [sentence(check)] if problem else []
     notes = "; ".join(filter(None, [note, *(f"FAILED: {name}" for name in failed)]))
     return Row(platform, interpreter, "", "", passed, passed + len(failed), notes)
 
@@ -105,7 +105,8 @@ def or_missing(platform: str, interpreter: str, make: Callable[[], list[Row]]) -
         return [Row(platform, interpreter, note=str(reason))]
 
 
-def _sentence(function: Callable[..., object]) -> str:
+def sentence(function: Callable[..., object]) -> str:
+    """A check's name in words."""
     return str(getattr(function, "__name__", "check")).replace("_", " ")
 
 

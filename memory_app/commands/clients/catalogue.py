@@ -35,7 +35,7 @@ class Client(NamedTuple):
 
     `fills` matches what the client puts in where an entry holds a variable. `name` is what our server is called there.
     `older` are places that the client once used and may still read: files, with the keys within. `by_hand` says what
-    to do where there is no file that could be written.
+    to do where there is no file that could be written. `program` is the client's own command, "" if it has none.
     """
 
     title: str
@@ -49,6 +49,7 @@ class Client(NamedTuple):
     name: str = "memory"
     older: tuple[tuple[str, tuple[str, ...]], ...] = ()
     by_hand: str = ""
+    program: str = ""
 
     @property
     def language(self) -> Language:
@@ -110,6 +111,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         ".mcp.json",
         after="Start a new session; /mcp shows the server.",
         fills=_WITH_DEFAULT,
+        program="claude",
     ),
     "vscode": Client(
         "Visual Studio Code",
@@ -121,6 +123,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         after="Start it from the command MCP: List Servers.",
         fills=_OF_VS_CODE,
         older=(("{app}/Code/User/settings.json", ("mcp", "servers")),),
+        program="code",
     ),
     "cursor": Client(
         "Cursor",
@@ -130,6 +133,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         ".cursor/mcp.json",
         comments=True,
         fills=_OF_CURSOR,
+        program="cursor",
     ),
     "windsurf": Client(
         "Windsurf",
@@ -137,6 +141,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         "plain",
         ("{home}/.codeium/windsurf/mcp_config.json",),
         fills=r"\$\{(?:env|file):[^}]*\}",
+        program="windsurf",
     ),
     "gemini-cli": Client(
         "Gemini CLI",
@@ -145,8 +150,9 @@ CLIENTS: Final[Mapping[str, Client]] = {
         ("{home}/.gemini/settings.json",),
         ".gemini/settings.json",
         comments=True,
-        after="Start it anew; /mcp shows the server.",
+        after="Start it anew, in a folder that it trusts; /mcp shows the server.",
         fills=rf"{_WITH_DEFAULT}|{_BRACED_OR_PLAIN}",
+        program="gemini",
     ),
     "qwen-code": Client(
         "Qwen Code",
@@ -157,6 +163,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         comments=True,
         after="Start it anew; /mcp shows the server.",
         fills=_BRACED_OR_PLAIN,
+        program="qwen",
     ),
     "antigravity": Client(
         "Antigravity",
@@ -173,6 +180,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         ".codex/config.toml",
         comments=True,
         after="Start it anew; /mcp shows the server.",
+        program="codex",
     ),
     "zed": Client(
         "Zed",
@@ -182,6 +190,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         ".zed/settings.json",
         comments=True,
         after="It starts the server by itself.",
+        program="zed",
     ),
     "cline": Client(
         "Cline",
@@ -207,6 +216,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         ("{COPILOT_HOME}/mcp-config.json", "{home}/.copilot/mcp-config.json"),
         after="Start it anew; /mcp show lists the server.",
         fills=_WITH_DEFAULT,
+        program="copilot",
     ),
     "opencode": Client(
         "opencode",
@@ -217,6 +227,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         comments=True,
         after="Start it anew.",
         fills=r"\{(?:env|file):[^}]*\}",
+        program="opencode",
     ),
     "lm-studio": Client("LM Studio", ("mcpServers",), "plain", ("{home}/.lmstudio/mcp.json",)),
     "kiro": Client(
@@ -226,6 +237,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         ("{home}/.kiro/settings/mcp.json",),
         ".kiro/settings/mcp.json",
         fills=_BRACED,
+        program="kiro",
     ),
     "jetbrains": Client(
         "JetBrains Junie",
@@ -242,6 +254,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         ("{goose}/config.yaml",),
         after="Start a new session; `goose info -v` shows the extensions.",
         name="memory-server",  # goose has an extension of its own that is called memory
+        program="goose",
     ),
     "continue": Client(
         "Continue",
