@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from tests.driver import VERSIONS, Era
 from tests.platforms.fetching import CACHE, Missing, node_packages
 from tests.platforms.places import clean
-from tests.platforms.results import Row, run_checks
+from tests.platforms.results import Job, Row, run_checks
 
 _PACKAGES: Final = {
     "@anthropic-ai/claude-code": "2.1.332",
@@ -79,7 +79,11 @@ class _Client(NamedTuple):
         return [json.loads(line)["name"] for line in self.memory.read_text("utf-8").splitlines()]
 
 
-def rows(archive: Path) -> list[Row]:
+def jobs(archive: Path) -> list[Job]:
+    return [Job("client", ", ".join(_CHECKS), lambda: _rows(archive))]
+
+
+def _rows(archive: Path) -> list[Row]:
     if (sys.platform, platform.machine()) != ("linux", "x86_64"):
         raise Missing("needs Linux on x86-64, for its Node")
     packages = node_packages("clients", _PACKAGES)
