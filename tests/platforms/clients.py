@@ -21,9 +21,9 @@ from tests.driver import VERSIONS, Era
 from tests.platforms import model
 from tests.platforms.fetching import CACHE, Missing, node_packages
 from tests.platforms.places import clean
-from tests.platforms.results import Row, run_checks, sentence
+from tests.platforms.results import Job, Row, run_checks, sentence
 
-_PACKAGES: Final = {
+PACKAGES: Final = {
     "@anthropic-ai/claude-code": "2.1.332",
     "@google/gemini-cli": "0.61.0",
     "@modelcontextprotocol/client": "2.4.0",
@@ -94,10 +94,14 @@ class _Client(NamedTuple):
         return [json.loads(line)["name"] for line in self.memory.read_text("utf-8").splitlines()]
 
 
-def rows(archive: Path) -> list[Row]:
+def jobs(archive: Path) -> list[Job]:
+    return [Job("client", ", ".join(_CHECKS), lambda: _rows(archive))]
+
+
+def _rows(archive: Path) -> list[Row]:
     if (sys.platform, platform.machine()) != ("linux", "x86_64"):
         raise Missing("needs Linux on x86-64, for its Node")
-    packages = node_packages("clients", _PACKAGES)
+    packages = node_packages("clients", PACKAGES)
     return [_row(packages, archive, package, checks) for package, checks in _CHECKS.items()]
 
 
@@ -125,7 +129,7 @@ def _row(packages: Path, archive: Path, package: str, checks: tuple[Callable[[_C
         run.__name__ = check.__name__
         return run
 
-    return run_checks("client", f"{package} {_PACKAGES[package]}", [bound(check) for check in checks])
+    return run_checks("client", f"{package} {PACKAGES[package]}", [bound(check) for check in checks])
 
 
 def inspector_lists_the_nine_tools(client: _Client) -> None:
