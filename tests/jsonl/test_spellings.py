@@ -211,5 +211,8 @@ def test_a_document_is_read_beside_lines_that_cannot_be() -> None:
     assert contents.tail == (b'{"type":"entity","na',)
 
 
-def test_a_known_marker_line_is_no_notice() -> None:
-    assert shapes.read(f'{{"type":"_aim","source":"x"}}\n{ANN}\n'.encode()).notices == ()
+@pytest.mark.parametrize(
+    "marker", ['{"type":"_aim","source":"x"}', '{ "_type": "_aim", "source": "x", "v": 2 }', '{"type":"_memory"}']
+)
+def test_a_known_marker_line_is_no_notice(marker: str) -> None:
+    assert shapes.read(f"{marker}\n{ANN}\n".encode()).notices == ()
