@@ -103,6 +103,10 @@ class Bench:
                 beside = "add_observations, beside writing, syncing and renaming the same bytes"
                 rows.append(Row(beside, size, pick[size, "ours", "add"], pick[size, "raw", "raw"], 2.0))
         for size in sizes:
+            if (size, "ours", "history") in pick:
+                beside = "delete_entities, beside the same without the history"
+                rows.append(Row(beside, size, pick[size, "ours", "history"], pick[size, "ours", "no history"], 1.1))
+        for size in sizes:
             if (size, "ours", "load") in pick:
                 beside = "reload after another process's change of one line, beside the first load"
                 rows.append(Row(beside, size, pick[size, "ours", "reload"], pick[size, "ours", "load"], 0.25))
@@ -169,6 +173,8 @@ def _measure(bench: Bench, ours: Server, npm: Server, sizes: Sequence[int]) -> N
             if name == "ours" or size < _OURS_ALONE:
                 both[name] = partial(cases.session, server, size=size, whole=size <= _WHOLE)
         bench.run(size, both, 1 if size >= _OURS_ALONE else 0)
+        if size < _OURS_ALONE:
+            bench.run(size, {"ours": partial(cases.history, ours, size=size)})
         if _LARGE <= size < _OURS_ALONE:
             bench.run(size, {"ours": partial(cases.reload, ours, size=size)})
 

@@ -13,7 +13,10 @@ from typing import Any
 
 import pytest
 
+from memory_app import cli
 from memory_app.server.http.page import HOST
+from memory_app.storage.history import generations
+from tests.placing import put
 from tests.viewer import serving
 from tests.viewer.serving import PATIENCE, ROOT, Served
 
@@ -120,6 +123,21 @@ def test_what_cannot_be_meant_is_refused(
 ) -> None:
     assert served.ask(path, method=method, body=body).status == status
     assert (folder / "memory.jsonl").read_text() == MEMORY
+
+
+def test_the_history_names_what_was_done_in_the_page_and_undo_takes_it_back(tmp_path: Path) -> None:
+    memory = tmp_path / "memory.jsonl"
+    put(memory, MEMORY)
+    with serving.serving(memory) as served:
+        assert served.edit(do="rename", name="Ann", to="Ann B.").status == 200
+        assert served.edit(do="add fact", entity="Ann B.", text="Sings").status == 200
+        assert served.edit(**EDIT).status == 200
+        assert served.ask("/undo?memory=memory.jsonl", method="POST", body={"number": 3}).status == 200
+    *_, add, rename = kept = generations(str(memory))
+    assert [one.reason for one in kept] == ["undo", "forget", "add", "rename"]
+    for one in (add, rename):
+        assert cli.main(["undo", one.stamp, "--file", str(memory)]) == 0
+    assert sorted(memory.read_text().splitlines()) == sorted(MEMORY.splitlines())
 
 
 def test_the_page_itself_holds_nothing_and_cannot_be_framed_or_kept(served: Served) -> None:

@@ -95,7 +95,7 @@ class Feed:
             self._edit = (after, edit)
             return after, None
 
-        await self._service.change(apply)
+        await self._service.change(apply, edit.command)
         await self._changed()  # if a slow disk was quicker than the notification
         return self._number
 
@@ -107,7 +107,7 @@ class Feed:
         revision = change.revision
         back = None if change.renamed is None else (change.renamed[1], change.renamed[0])
         return await self.edit(
-            Edit(f"Undone: {change.label}", lambda graph: revisions.take_back(graph, revision), back)
+            Edit("undo", f"Undone: {change.label}", lambda graph: revisions.take_back(graph, revision), back)
         )
 
     def stop(self) -> None:
