@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import compress, repeat
+from operator import contains
 from typing import Any, Final, Generic, TypeVar, cast
 
 from memory_app.jsonl.records import EntityLine, RelationLine
@@ -19,6 +21,9 @@ SPAN: Final = 256
 # Between two folded texts. A query that holds it is answered text by text instead.
 SEPARATOR: Final = "\0"
 
+_FEW: Final = SPAN // 8  # lines up to which looking at each costs less than marking all that hold a word
+_MOST_KEPT: Final = 16  # words whose lines a block remembers, some 300 bytes each
+
 L = TypeVar("L", bound="EntityLine | RelationLine")
 T = TypeVar("T")
 
@@ -26,7 +31,7 @@ T = TypeVar("T")
 class Block(Generic[L]):
     """The lines of one span; their folded text and their joined bytes when these were asked for."""
 
-    __slots__ = ("_folded", "_joined", "_kept", "_starts", "lines")
+    __slots__ = ("_folded", "_holders", "_joined", "_kept", "_starts", "lines")
 
     def __init__(self, lines: tuple[L, ...]) -> None:
         self.lines = lines
@@ -34,6 +39,7 @@ class Block(Generic[L]):
         self._joined: bytes | None = None
         self._kept: Any = None
         self._starts: list[int] = []
+        self._holders: dict[str, int] = {}
 
     def joined(self) -> bytes:
         """The lines as they stand in the file, each with its line end."""
@@ -59,17 +65,53 @@ class Block(Generic[L]):
             found = text.find(query, self._starts[place + 1])
 
     def lines_with_all(self, words: Sequence[str], folded: Callable[[L], str]) -> Iterable[L]:
-        """The lines whose folded text holds each of the words, none of which spans two texts."""
-        text = self.text(folded)
-        for word in words:
-            if word not in text:
-                return ()
-        starts = self._starts
-        texts = [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
-        places: Iterable[int] = range(len(texts))
-        for word in words:
-            places = [place for place in places if word in texts[place]]
+        """The lines whose folded text holds each of the words, none of which spans two texts; the rarest come first."""
+        text, known = self.text(folded), self._holders
+        new = [word for word in words if word not in known]
+        if any(word not in text for word in new):
+            return ()
+        places: Sequence[int] = range(len(self.lines))
+        if len(new) < len(words):
+            marks = -1
+            for word in words:
+                marks &= known.get(word, -1)
+            places = list(compress(places, marks.to_bytes(len(places), "little")))
+        for word in new:
+            if len(places) <= _FEW:
+                places = [place for place in places if text.find(word, *self._span(place)) >= 0]
+                continue
+            few = self._few_holders(word) if len(places) == len(self.lines) else None
+            if few is None:
+                held = self._mark_holders(word).to_bytes(len(self.lines), "little")
+                few = [place for place in places if held[place]]
+            places = few
         return [self.lines[place] for place in places]
+
+    def _span(self, place: int) -> tuple[int, int]:
+        """Where in the folded text the line lies."""
+        starts = self._starts
+        return starts[place], starts[place + 1] if place + 1 < len(starts) else len(self._folded or "")
+
+    def _few_holders(self, word: str) -> list[int] | None:
+        """The places of the lines that hold the word; None if there are more than a few."""
+        text, found = self._folded or "", []
+        at = text.find(word)
+        while at >= 0:
+            if len(found) == _FEW:
+                return None
+            found.append(bisect_right(self._starts, at) - 1)
+            at = text.find(word, self._span(found[-1])[1])
+        return found
+
+    def _mark_holders(self, word: str) -> int:
+        """The number whose n-th byte is 1 if the n-th line holds the word; kept, since common words are asked again."""
+        text = self._folded or ""
+        texts = map(text.__getitem__, map(slice, self._starts, [*self._starts[1:], len(text)]))
+        marks = int.from_bytes(bytes(map(contains, texts, repeat(word))), "little")
+        if len(self._holders) >= _MOST_KEPT:
+            self._holders = {}
+        self._holders[word] = marks
+        return marks
 
     def text(self, folded: Callable[[L], str]) -> str:
         """The folded texts of all lines, joined."""

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_app.graph import loose, queries, wordindex
-from memory_app.graph.blocks import Block
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.jsonl.records import EntityLine, new_entity, new_relation
@@ -119,21 +118,22 @@ def test_an_index_that_followed_a_change_answers_as_a_new_one(
     ]
 
 
-def test_a_change_indexes_its_own_block_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_indexes_its_own_lines_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = graph_of([(f"N{n}", "t", ["tea"]) for n in range(1000)], [])
     assert found(graph, "N7 teas")[0] == "N7"
-    indexed: list[int] = []
-    put = wordindex.WordIndex._put_entities
+    indexed: list[str] = []
+    words_of_entity = wordindex.WordIndex._words_of_entity
 
-    def noted(index: wordindex.WordIndex, number: int, block: Block[EntityLine]) -> None:
-        indexed.append(number)
-        put(index, number, block)
+    def noted(index: wordindex.WordIndex, line: EntityLine) -> object:
+        indexed.append(line.name)
+        return words_of_entity(index, line)
 
-    monkeypatch.setattr(wordindex.WordIndex, "_put_entities", noted)
+    monkeypatch.setattr(wordindex.WordIndex, "_words_of_entity", noted)
     after = graph.adding([new_entity("Zebra crossing", "t", [])])
     assert found(after, "zebras") == ["Zebra crossing"]
-    assert indexed == [3]
+    assert indexed == ["Zebra crossing"]
     assert found(graph, "zebras") == [], "the old snapshot is answered from what it holds"
+    assert indexed == ["Zebra crossing"] * 2
 
 
 def test_without_memory_for_an_index_a_search_answers_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
