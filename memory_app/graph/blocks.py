@@ -94,7 +94,8 @@ class Block(Generic[L]):
 
     def _few_holders(self, word: str) -> list[int] | None:
         """The places of the lines that hold the word; None if there are more than a few."""
-        text, found = self._folded or "", []
+        text = self._folded or ""
+        found: list[int] = []
         at = text.find(word)
         while at >= 0:
             if len(found) == _FEW:
