@@ -21,7 +21,8 @@ SPAN: Final = 256
 # Between two folded texts. A query that holds it is answered text by text instead.
 SEPARATOR: Final = "\0"
 
-_FEW: Final = SPAN // 8  # lines up to which looking at each costs less than marking all that hold a word
+_FEW: Final = SPAN // 8  # lines that are looked at one by one; for more than these all that hold a word are marked
+_MOST_MARKED: Final = 2  # words in one search: it pays with the next one, and this one is to be quick as well
 _MOST_KEPT: Final = 16  # words whose lines a block remembers, some 300 bytes each
 
 L = TypeVar("L", bound="EntityLine | RelationLine")
@@ -76,23 +77,26 @@ class Block(Generic[L]):
             for word in words:
                 marks &= known.get(word, -1)
             places = list(compress(places, marks.to_bytes(len(places), "little")))
+        starts = self._starts
+        ends = [*starts[1:], len(text)]
+        texts: list[str] = []
+        marked = 0
         for word in new:
-            if len(places) <= _FEW:
-                places = [place for place in places if text.find(word, *self._span(place)) >= 0]
-                continue
-            few = self._few_holders(word) if len(places) == len(self.lines) else None
-            if few is None:
-                held = self._mark_holders(word).to_bytes(len(self.lines), "little")
-                few = [place for place in places if held[place]]
-            places = few
+            few = self._few_holders(word, ends) if len(places) == len(starts) else None
+            if few is not None:
+                places = few
+            elif len(places) > _FEW and marked < _MOST_MARKED:
+                texts = texts or [text[start:end] for start, end in zip(starts, ends, strict=True)]
+                held = self._mark_holders(word, texts)
+                places = [place for place in places if held[place]]
+                marked += 1
+            elif texts:
+                places = [place for place in places if word in texts[place]]
+            else:
+                places = [place for place in places if text.find(word, starts[place], ends[place]) >= 0]
         return [self.lines[place] for place in places]
 
-    def _span(self, place: int) -> tuple[int, int]:
-        """Where in the folded text the line lies."""
-        starts = self._starts
-        return starts[place], starts[place + 1] if place + 1 < len(starts) else len(self._folded or "")
-
-    def _few_holders(self, word: str) -> list[int] | None:
+    def _few_holders(self, word: str, ends: Sequence[int]) -> list[int] | None:
         """The places of the lines that hold the word; None if there are more than a few."""
         text = self._folded or ""
         found: list[int] = []
@@ -101,17 +105,15 @@ class Block(Generic[L]):
             if len(found) == _FEW:
                 return None
             found.append(bisect_right(self._starts, at) - 1)
-            at = text.find(word, self._span(found[-1])[1])
+            at = text.find(word, ends[found[-1]])
         return found
 
-    def _mark_holders(self, word: str) -> int:
-        """The number whose n-th byte is 1 if the n-th line holds the word; kept, since common words are asked again."""
-        text = self._folded or ""
-        texts = map(text.__getitem__, map(slice, self._starts, [*self._starts[1:], len(text)]))
-        marks = int.from_bytes(bytes(map(contains, texts, repeat(word))), "little")
+    def _mark_holders(self, word: str, texts: Iterable[str]) -> bytes:
+        """A 1 for each text that holds the word, else a 0; kept as a number, since common words are asked again."""
+        marks = bytes(map(contains, texts, repeat(word)))
         if len(self._holders) >= _MOST_KEPT:
             self._holders = {}
-        self._holders[word] = marks
+        self._holders[word] = int.from_bytes(marks, "little")
         return marks
 
     def text(self, folded: Callable[[L], str]) -> str:

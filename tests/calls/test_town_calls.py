@@ -71,6 +71,6 @@ def test_nearly_all_plain_calls_succeed_and_nearly_all_others_are_refused(
     assert len(failed) + len(taken) <= 0.03 * (len(plain) + len(junk))
 
 
-@pytest.mark.parametrize(("tool", "sent"), [*town_calls.JUNK, *town_calls.LATE_JUNK])
+@pytest.mark.parametrize(("tool", "sent"), [*town_calls.JUNK, *town_calls.LATE_JUNK, *town_calls.MISSES])
 def test_no_junk_call_changes_the_memory(tool: str, sent: object) -> None:
     assert outcome(tool, sent)[0] == UNCHANGED
