@@ -50,6 +50,11 @@ class Connection {
     return this._ask(`/undo?memory=${encodeURIComponent(this.memory)}`, { number });
   }
 
+  /** Names of the entities that a search of the program finds, best first. */
+  async search(query) {
+    return (await this._ask(`/search?memory=${encodeURIComponent(this.memory)}`, { query })).names;
+  }
+
   /** Hear of changes for as long as the page is open. `on`: change(change), state(is it connected, text), number(). */
   async follow(on) {
     for (;;) {

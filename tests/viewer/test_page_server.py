@@ -45,12 +45,24 @@ def served(folder: Path) -> Iterator[Served]:
         yield found
 
 
+def test_a_search_of_the_page_ranks_as_the_tool_does_and_finds_what_comes_near(served: Served) -> None:
+    def names(query: object) -> object:
+        answer = served.ask("/search?memory=memory.jsonl", method="POST", body={"query": query})
+        return answer.json.get("names", answer.status)
+
+    assert names("green tea") == ["Ann"], SECRET
+    assert names("acme") == ["Acme"]
+    assert names("who works at Acme?") == ["Ann", "Acme"]
+    assert names("zebra") == []
+    assert names("x" * 2049) == names(None) == names(["tea"]) == 400
+
+
 def refused(served: Served, folder: Path, status: int, **headers: Any) -> None:
     """Every door is shut for such a request, nothing of the memory comes out, nothing is changed."""
     answers = [served.ask(path, **headers) for path in PATHS]
-    for path, body in (("/edit", EDIT), ("/undo", {"number": 1})):
+    for path, body in (("/edit", EDIT), ("/undo", {"number": 1}), ("/search", {"query": SECRET})):
         answers.append(served.ask(f"{path}?memory=memory.jsonl", method="POST", body=body, **headers))
-    assert [answer.status for answer in answers] == [status] * 5
+    assert [answer.status for answer in answers] == [status] * 6
     assert not any(SECRET.encode() in answer.body for answer in answers)
     assert (folder / "memory.jsonl").read_text() == MEMORY
 

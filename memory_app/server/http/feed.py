@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Final, NamedTuple
 
 from memory_app.errors import GraphError, StoreError
-from memory_app.graph import revisions
+from memory_app.graph import queries, revisions
 from memory_app.graph.graph import Graph
 from memory_app.graph.revisions import Revision
 from memory_app.server.http.edits import Edit
@@ -62,6 +62,17 @@ class Feed:
         body = await asyncio.to_thread(plans.graph_json, graph)
         about = json.dumps({"number": number, "changes": changes, "path": self.path, "readOnly": self._read_only})
         return about[:-1].encode() + b',"graph":' + body + b"}"
+
+    async def search(self, query: str) -> list[str]:
+        """The names of the entities that search_nodes finds, best first. StoreError if the memory cannot be read."""
+        await self._started()
+        graph = self._graph or Graph.empty()
+
+        def found() -> list[str]:
+            matches, loose = queries.search(graph, query)
+            return [line.name for line in (matches if loose else queries.by_relevance(matches, query))]
+
+        return await asyncio.to_thread(found)
 
     async def changes(self, after: int) -> AsyncIterator[bytes]:
         """A line of JSON for each change after that number, without end; an empty line now and then is a sign of

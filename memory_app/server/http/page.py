@@ -39,6 +39,7 @@ from memory_app.server.http.edits import read_edit
 from memory_app.server.http.feed import Feed
 from memory_app.server.http.limits import Config
 from memory_app.server.stderr import Notices
+from memory_app.tools.arguments import LONGEST_QUERY
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -170,7 +171,7 @@ class Application:
         if (only("origin") or "null") not in self._origins and only("origin") is not None:
             raise _Refused(403, "Requests from that Origin are not allowed.")
         methods = {"/": ("GET", "HEAD"), "/memories": ("GET",), "/graph": ("GET",), "/changes": ("GET",)}
-        methods |= {"/edit": ("POST",), "/undo": ("POST",)}
+        methods |= {"/edit": ("POST",), "/undo": ("POST",), "/search": ("POST",)}
         if path not in methods:
             raise _Refused(404, "There is nothing here.")
         if method not in methods[path]:
@@ -198,6 +199,11 @@ class Application:
             given = json.loads(await _body(receive))
         except (ValueError, RecursionError):
             raise _Refused(400, "That is no JSON.") from None
+        if scope["path"] == "/search":
+            query = given.get("query") if isinstance(given, dict) else None
+            if not isinstance(query, str) or len(query) > LONGEST_QUERY:
+                raise _Refused(400, "Search for a few words.")
+            return json.dumps({"names": await feed.search(query)}).encode()
         if scope["path"] == "/edit":
             number = await feed.edit(read_edit(given))
         else:
