@@ -11,8 +11,8 @@ import pytest
 
 from tests.viewer import axe, chromium, memories, serving
 from tests.viewer.conftest import AT_ONCE, Open
-from tests.viewer.steps import STILL, go_to, look_for
-from tests.viewer.test_living import READY, write
+from tests.viewer.memories import write
+from tests.viewer.steps import READY, STILL, go_to, look_for
 
 LOOKS: Final = {
     "light": {"prefers_color_scheme": "light"},

@@ -5,77 +5,21 @@ The end of each test also demands: no error, no violation of the policy, no requ
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.viewer import chromium, memories, serving
-from tests.viewer.conftest import AT_ONCE
-from tests.viewer.serving import Served
-from tests.viewer.steps import STILL, chosen, drawn, focused, go_to, wait_for
+from tests.viewer.conftest import Look
+from tests.viewer.memories import stored, write
+from tests.viewer.steps import READY, STILL, chosen, focused, go_to, positions, toast, wait_for
 from tests.viewer.test_memories import PROBES
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="a terminal of its own is had on POSIX systems alone")
-
-READY = "document.body?.dataset.ready"
-Look = Callable[..., chromium.Page]
-
-
-def write(path: Path, graph: str) -> None:
-    """A memory file of a graph, put in place by a rename, as another program does it."""
-    data: dict[str, list[dict[str, Any]]] = json.loads(graph)
-    lines = [{"type": "entity", **one} for one in data["entities"]] + [
-        {"type": "relation", **one} for one in data["relations"]
-    ]
-    new = path.with_suffix(".new")
-    text = "".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in lines)
-    new.write_text(text, encoding="utf-8")
-    new.replace(path)
-
-
-def stored(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Path:
-    path = tmp_path / "memory.jsonl"
-    write(path, memories.example())
-    return path
-
-
-@pytest.fixture
-def look(browser: chromium.Browser) -> Iterator[Look]:
-    with contextlib.ExitStack() as stack:
-        pages: list[chromium.Page] = []
-
-        def opened(served: Served, **options: Any) -> chromium.Page:
-            pages.append(stack.enter_context(browser.page(served.address, **(AT_ONCE | options))))
-            pages[-1].wait(READY)
-            if pages[-1].is_hidden("#notice"):
-                pages[-1].wait(STILL)
-            return pages[-1]
-
-        yield opened
-        for page in pages:
-            # The program has ended by now, and has refused what a test wanted refused: the browser notes both.
-            assert [one for one in page.problems if "Failed to load resource" not in one] == []
-
-
-def toast(page: chromium.Page, text: str) -> None:
-    page.wait(f"document.querySelector('#toast').textContent.includes({chromium.quoted(text)})")
-
-
-def positions(page: chromium.Page) -> dict[str, tuple[int, int]]:
-    """Where the names stand that are drawn."""
-    return {one["text"]: (round(one["x"]), round(one["y"])) for one in drawn(page) if one["text"]}
 
 
 def test_the_token_leaves_the_address_and_holds_for_a_reload(memory: Path, look: Look) -> None:

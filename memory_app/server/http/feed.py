@@ -18,6 +18,7 @@ from memory_app.graph import revisions
 from memory_app.graph.graph import Graph
 from memory_app.graph.revisions import Revision
 from memory_app.server.http.edits import Edit
+from memory_app.server.http.lookback import Lookback, Past
 from memory_app.server.service import Service, opening
 from memory_app.text import counted
 from memory_app.tools import plans
@@ -43,8 +44,9 @@ class Change(NamedTuple):
 class Feed:
     """One memory. Made on the loop that it serves."""
 
-    def __init__(self, path: str, report: Callable[[str], None], *, read_only: bool) -> None:
+    def __init__(self, path: str, report: Callable[[str], None], past: Past, *, read_only: bool) -> None:
         self.path = path
+        self.lookback = Lookback(path, past)
         self._read_only = read_only
         self._service = Service(opening(path, report), read_only=read_only)
         self._graph: Graph | None = None
@@ -62,6 +64,10 @@ class Feed:
         body = await asyncio.to_thread(plans.graph_json, graph)
         about = json.dumps({"number": number, "changes": changes, "path": self.path, "readOnly": self._read_only})
         return about[:-1].encode() + b',"graph":' + body + b"}"
+
+    async def difference(self, first: str, second: str) -> bytes:
+        """What two states do not have in common, each a time of the history or `now`. GraphError, StoreError."""
+        return await self.lookback.difference(first, second, await self._started())
 
     async def changes(self, after: int) -> AsyncIterator[bytes]:
         """A line of JSON for each change after that number, for ever; an empty line now and then is a sign of life."""
