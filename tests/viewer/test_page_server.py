@@ -303,8 +303,8 @@ def test_it_ends_when_the_pages_have_been_closed(tmp_path: Path) -> None:
     memory = tmp_path / "memory.jsonl"
     memory.write_text(MEMORY)
     code = (
-        "import sys; from memory_app.server.http import page; from memory_app.server.stderr import Notices;"
-        "past = page.Past(lambda path: None, lambda one, other: {});"
+        "import sys; from memory_app.server.http import lookback, page; from memory_app.server.stderr import Notices;"
+        "past = lookback.Past(lambda path: None, lambda one, other: {});"
         "view = page.View('page', {'memory.jsonl': sys.argv[1]}, 'secret', past, left_seconds=0.2);"
         "page.run(view, Notices(), page.Events(lambda at: print(at + '#token=secret', flush=True), lambda: None))"
     )
