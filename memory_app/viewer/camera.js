@@ -75,8 +75,8 @@ Object.assign(Graph.prototype, {
     const free = this._free();
     const width = Math.max(60, this.scene.width - free.left - free.right);
     const height = Math.max(60, this.scene.height - free.top - free.bottom);
-    // Names have a fixed size on the screen, so their room does not grow with the scale.
-    const [names, lines] = [Math.min(120, width / 4), 50];
+    // Names have a fixed size on the screen, so their room does not grow with the scale. Those of groups stand inside.
+    const [names, lines] = this.scene.overview === null ? [Math.min(120, width / 4), 50] : [0, 0];
     const scale = Math.min(LARGEST_SCALE, (width - names) / Math.max(1, right - left), (height - lines) / Math.max(1, bottom - top));
     return {
       scale,

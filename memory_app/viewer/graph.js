@@ -12,6 +12,7 @@ const STEP_SIZE = 24; // nodes that come in with one expansion
 const MORE_SIZE = 100;
 const GLOW_SECONDS = 2.5;
 const MOST_AROUND = 400; // nodes that "steps" and "all relations of a type" light
+const UPRIGHT = 1.9; // on a phone gravity is weak against links: more of it, or the picture becomes round
 const FRAME_BUDGET = 12; // milliseconds of layout in a frame
 const HIT_MARGIN = 5;
 const GIVES_WAY = 0.12; // how far what is there moves for what comes in, of what it would move by itself
@@ -171,7 +172,7 @@ class Graph {
     this._shown.fill(0);
     this._following = true;
     this._aimed = -1;
-    this.layout.aspect = this._aspect();
+    this.layout.aspect = this._aspect() ** (this._aspect() < 1 ? UPRIGHT : 1);
     this._add(ids, 1);
   }
 

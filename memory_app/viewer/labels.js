@@ -27,7 +27,8 @@ Object.assign(Drawing.prototype, {
       context.font = group.radius * scale > 40 ? GROUP_FONT : STRONG_FONT;
       const text = cutText(shownText(group.name));
       const width = context.measureText(text).width;
-      if (this._room.take(atX - width / 2 - 6, atY - 10, width + 12, 20)) this._text(text, atX, atY, this.colours["--text"]);
+      const inside = Math.max(width / 2 + LABEL_EDGE, Math.min(atX, scene.width - width / 2 - LABEL_EDGE));
+      if (this._room.take(inside - width / 2 - 6, atY - 10, width + 12, 20)) this._text(text, inside, atY, this.colours["--text"]);
     }
   },
 
