@@ -8,7 +8,7 @@ const ROUNDS = 5;
 const SMALLEST_GROUP = 4; // smaller ones, and what has no relation, are grouped by their type
 const NODE_SPACING = 9;
 const GROUP_MARGIN = 11;
-const FINENESS = 0.5; // between two places that are tried, in radii of the group
+const FINENESS = 0.7; // between two places that are tried, in radii of the group
 const SPOTS = 8; // free places of which the one nearest to the middle is taken
 const GROUP_LINKS = 500; // drawn between groups: the strongest
 
@@ -38,19 +38,19 @@ function makeOverview(model, layout, aspect) {
 
 function groupsOf(model) {
   const { nodes } = model;
+  const { starts, others } = adjacency(model);
   const label = Int32Array.from(nodes, (node) => node.id);
   const counts = new Int32Array(nodes.length); // links to each label, of the node in hand; zero in between
   for (let round = 0; round < ROUNDS; round++) {
     let changed = 0;
     for (const id of model.byDegree) {
       let [best, most] = [label[id], 0];
-      const { links } = nodes[id];
-      for (const link of links) {
-        const other = label[link.from === id ? link.to : link.from];
+      for (let at = starts[id]; at < starts[id + 1]; at++) {
+        const other = label[others[at]];
         const amount = (counts[other] += 1);
         if (amount > most || (amount === most && other === label[id])) [best, most] = [other, amount];
       }
-      for (const link of links) counts[label[link.from === id ? link.to : link.from]] = 0;
+      for (let at = starts[id]; at < starts[id + 1]; at++) counts[label[others[at]]] = 0;
       if (best !== label[id]) {
         label[id] = best;
         changed += 1;
@@ -77,6 +77,22 @@ function groupsOf(model) {
   }
   for (const [type, ids] of rest) groups.push({ ids, name: type.name, type });
   return groups.sort((a, b) => b.ids.length - a.ids.length || a.ids[0] - b.ids[0]);
+}
+
+/** The other ends of each node's links, in one array: those of node `id` stand from `starts[id]` on. */
+function adjacency({ nodes, links }) {
+  const starts = new Int32Array(nodes.length + 1);
+  for (const { from, to } of links) {
+    starts[from] += 1;
+    if (to !== from) starts[to] += 1;
+  }
+  for (let id = 0, sum = 0; id <= nodes.length; id++) [starts[id], sum] = [sum, sum + starts[id]];
+  const [others, at] = [new Int32Array(starts[nodes.length]), starts.slice()];
+  for (const { from, to } of links) {
+    others[at[from]++] = to;
+    if (to !== from) others[at[to]++] = from;
+  }
+  return { starts, others };
 }
 
 /** Have groups that are too small to be seen among so many join the one that they have most relations with. */
@@ -135,25 +151,31 @@ class Discs {
   }
 
   put(disc) {
-    for (const key of this._keys(disc.x, disc.y, disc.radius)) {
-      if (this._cells.has(key)) this._cells.get(key).push(disc);
-      else this._cells.set(key, [disc]);
+    const [left, right, top, bottom] = this._around(disc.x, disc.y, disc.radius);
+    for (let row = top; row <= bottom; row++) {
+      for (let column = left; column <= right; column++) {
+        const key = column * 65536 + row;
+        if (this._cells.has(key)) this._cells.get(key).push(disc);
+        else this._cells.set(key, [disc]);
+      }
     }
   }
 
   isFree(x, y, radius) {
-    for (const key of this._keys(x, y, radius)) {
-      for (const other of this._cells.get(key) ?? []) {
-        if ((other.x - x) ** 2 + (other.y - y) ** 2 < (other.radius + radius) ** 2) return false;
+    const [left, right, top, bottom] = this._around(x, y, radius);
+    for (let row = top; row <= bottom; row++) {
+      for (let column = left; column <= right; column++) {
+        for (const other of this._cells.get(column * 65536 + row) ?? NONE) {
+          if ((other.x - x) ** 2 + (other.y - y) ** 2 < (other.radius + radius) ** 2) return false;
+        }
       }
     }
     return true;
   }
 
-  *_keys(x, y, radius) {
-    const cell = (at) => Math.floor(at / this._size);
-    for (let row = cell(y - radius); row <= cell(y + radius); row++) {
-      for (let column = cell(x - radius); column <= cell(x + radius); column++) yield column * 65536 + row;
-    }
+  _around(x, y, radius) {
+    return [x - radius, x + radius, y - radius, y + radius].map((at) => Math.floor(at / this._size));
   }
 }
+
+const NONE = [];

@@ -16,7 +16,7 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -56,13 +56,13 @@ def quoted(text: str) -> str:
 class Browser:
     """One running browser. `page` opens pages in it."""
 
-    def __init__(self, path: str, profile: str) -> None:
+    def __init__(self, path: str, profile: str, flags: Sequence[str] = ()) -> None:
         commands, self._commands = _pipe_above_the_standard_ones()
         self._answers, answers = _pipe_above_the_standard_ones()
         nothing = os.open(os.devnull, os.O_RDWR)
         actions = [(os.POSIX_SPAWN_DUP2, nothing, number) for number in (0, 1, 2)]
         actions += [(os.POSIX_SPAWN_DUP2, commands, 3), (os.POSIX_SPAWN_DUP2, answers, 4)]
-        command = [path, *_FLAGS, f"--user-data-dir={profile}", "about:blank"]
+        command = [path, *_FLAGS, *flags, f"--user-data-dir={profile}", "about:blank"]
         self._pid = os.posix_spawn(path, command, os.environ, file_actions=actions, setpgroup=0)
         for descriptor in (commands, answers, nothing):
             os.close(descriptor)
@@ -258,11 +258,11 @@ class Page:
 
 
 @contextlib.contextmanager
-def running(path: str) -> Iterator[Browser]:
+def running(path: str, *flags: str) -> Iterator[Browser]:
     """A browser with a new, empty profile."""
     # Not a test's own folder: helper processes of the browser may still write there while it is removed.
     profile = tempfile.mkdtemp(prefix="chromium-profile-")
-    browser = Browser(path, profile)
+    browser = Browser(path, profile, flags)
     try:
         yield browser
     finally:
