@@ -85,35 +85,6 @@ def test_what_is_looked_at_stays_while_the_memory_changes(memory: Path, look: Lo
         page.wait("document.querySelector('#panel').hidden")
 
 
-def test_an_observation_is_added_edited_and_deleted_by_keys_alone(memory: Path, look: Look) -> None:
-    with serving.serving(memory) as served:
-        page = look(served)
-        go_to(page, "winter")
-        page.focus("section .adding button")
-        page.press("Enter")
-        assert page.evaluate("document.activeElement.tagName") == "TEXTAREA"
-        page.type("Middlemarch")
-        page.press("Enter")
-        toast(page, "Added an observation to Winter reading list")
-        page.wait("document.querySelector('.fact')?.textContent === 'Middlemarch'")
-        page.focus(".observation-list .small")
-        page.press("Enter")
-        page.wait("document.activeElement.tagName === 'TEXTAREA'")
-        page.evaluate("document.activeElement.select()")
-        page.type("Emma")
-        page.press("Enter")
-        page.wait("document.querySelector('.fact')?.textContent === 'Emma'")
-        [entity] = [line for line in stored(memory) if line.get("name") == "Winter reading list"]
-        assert entity["observations"] == ["Emma"]
-        page.focus(".observation-list .small:nth-of-type(2)")
-        page.press("Enter")
-        page.wait("document.querySelector('.fact') === null")
-        toast(page, "Deleted an observation")
-        page.focus("#toast button")
-        page.press("Enter")
-        page.wait("document.querySelector('.fact')?.textContent === 'Emma'")
-
-
 def test_escape_leaves_an_edit_without_a_change(memory: Path, look: Look) -> None:
     with serving.serving(memory) as served:
         before = memory.read_bytes()
@@ -156,40 +127,6 @@ def test_an_edit_of_what_was_changed_meanwhile_is_refused_and_told(memory: Path,
         page.press("Enter")
         toast(page, "changed or deleted meanwhile")
         assert "of today" in page.evaluate("document.querySelector('textarea').value"), "what was written is not lost"
-
-
-def test_entities_and_relations_are_added_renamed_merged_and_deleted(memory: Path, look: Look) -> None:
-    with serving.serving(memory) as served:
-        page = look(served)
-
-        def ask(opener: str, **values: str) -> None:
-            found = f"[...document.querySelectorAll('button')].find(b => [b.textContent, b.id].includes('{opener}'))"
-            page.evaluate(f"{found}.click()")
-            page.wait("document.querySelector('.question')?.open")
-            inputs = "document.querySelectorAll('.question :is(input, select, textarea)')"
-            for place, value in enumerate(values.values()):
-                page.evaluate(f"{inputs}[{place}].value = {chromium.quoted(value)}")
-            page.click(".question [type=submit]")
-
-        ask("add", name="Harbour crane", type="system", fact="Lifts")
-        wait_for(page, "Harbour crane")
-        ask("Add a relation", way="from", type="stands in", other="Harbour")
-        toast(page, "Added Harbour crane stands in Harbour")
-        page.wait("document.querySelector('.relation .verb')?.textContent === '→ stands in'")
-        ask("Change type", type="machine")
-        page.wait("document.querySelector('#panel .kind').textContent === 'machine'")
-        ask("Rename", to="Crane")
-        wait_for(page, "Crane")
-        ask("Merge", into="Harbour")
-        wait_for(page, "Harbour")
-        assert "Lifts" in page.texts(".fact")
-        ask("Delete")
-        page.wait("document.querySelector('#panel').hidden")
-        toast(page, "Deleted Harbour")
-        page.click("#toast button")
-        page.wait("document.querySelector('#counts').textContent.startsWith('16 entities')")
-        page.wait("document.querySelector('#changes .amount').textContent.trim() === '7'")
-        assert "Lifts" in json.dumps(stored(memory))
 
 
 def test_two_pages_agree(memory: Path, look: Look) -> None:

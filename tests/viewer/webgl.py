@@ -3,9 +3,9 @@
 sigma and graphology come from npm, once, by pinned hashes, and are kept in `.cache`; nothing of them enters the
 program. Their CommonJS files are put into a page as they are, with a few lines of `require` instead of a bundler.
 Entities get their places for nothing (in discs of forty, as the data has its groups), where the viewer finds its groups
-and places by itself: the comparison favours the library. Both draw with the same Chromium in the same run; where that has no
-graphics card WebGL is computed by the processor (SwiftShader), which the last line says. The library is used as its
-documentation begins: it is not tuned, but for hiding the links while the camera moves, which is the second of its rows.
+and places by itself: the comparison favours the library. Both draw with the same Chromium in the same run. Where that
+has no graphics card WebGL is computed by the processor (SwiftShader), which the last line says. The library is used as
+its documentation begins: it is not tuned, but for hiding the links while the camera moves, in the second of its rows.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ _PACKAGES: Final = {
     "events": ("3.3.0", "2c30dd630b58299bdfaac8688f763c6f312d29779c500b1e3701a1d4fb3b534b"),
 }
 _FETCH_SECONDS: Final = 120.0
+_PATIENCE: Final = 120.0  # seconds for a frame: software WebGL takes many at 20,000 entities on a busy machine
 _ENTRIES: Final = {
     "sigma": "sigma/dist/sigma.cjs.prod.js",
     "graphology": "graphology/dist/graphology.cjs.js",
@@ -104,7 +105,7 @@ def main(arguments: list[str]) -> None:
     modules = {name: {"text": texts[name], "needs": dict(_needs(name, texts))} for name in _closure(texts)}
     code = sum(len(one["text"]) for one in modules.values())
     print("entities drawn by                 to interact       CPU  pan: frame  worst 5 %    heap")
-    with tempfile.TemporaryDirectory() as place, chromium.running(path, *_FLAGS) as browser:
+    with tempfile.TemporaryDirectory() as place, chromium.running(path, *_FLAGS, patience=_PATIENCE) as browser:
         for size in given.sizes:
             ours = figures.made(figures.ROOT, size, Path(place) / "ours.html")
             pages = {"the viewer, on a canvas": ours}
