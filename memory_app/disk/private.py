@@ -13,9 +13,9 @@ from memory_app.disk import calls
 
 @contextlib.contextmanager
 def private_file(name: str, data: bytes) -> Iterator[str]:
-    """The path of a new file that holds `data`, below the folder of temporary files.
+    """Create a file that holds `data` in the folder for temporary files, and yield its path.
 
-    At the end it is removed, and so is whatever else the other program has left beside it.
+    At the end the file is removed, together with anything that the other program left beside it.
     """
     inside = os.path.join(tempfile.gettempdir(), f"memory-{secrets.token_hex(8)}")
     if not calls.make_folder(inside):

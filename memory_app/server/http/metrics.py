@@ -1,6 +1,6 @@
-"""Counters for Prometheus, in its text format 0.0.4: calls, errors, times, sizes, saves, waits, what is open.
+"""Counters for Prometheus, in its text format 0.0.4: calls, errors, times, sizes, saves, waits, open streams.
 
-Nothing in it comes from a client or from the memory but tools' names that exist. For one thread.
+Nothing in it comes from a client or from the memory, except the names of existing tools. For one thread.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _BUCKETS: Final = (0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10.0)
 
 
 class State(NamedTuple):
-    """What a memory tells of itself, by name; `times`: how often something was done, and the seconds of all that."""
+    """What a memory reports about itself, by name. `times` holds a count and the total number of seconds."""
 
     gauges: Mapping[str, int]
     counters: Mapping[str, int]
@@ -23,6 +23,8 @@ class State(NamedTuple):
 
 
 class Measured(Protocol):
+    """A memory that reports its state."""
+
     def state(self) -> State: ...
 
 
@@ -35,7 +37,7 @@ class Metrics:
         self._sent = 0
 
     def count(self, memory: str, what: str, outcome: str, seconds: float, sent: int) -> None:
-        """A call of a tool, or another method, is over."""
+        """Count a finished call of a tool, or another method."""
         self._calls[memory, what, outcome] += 1
         self._seconds[what] += seconds  # type: ignore[assignment]
         self._sent += sent
@@ -47,7 +49,7 @@ class Metrics:
         self._refused[status] += 1
 
     async def text(self, in_flight: int, memories: Mapping[str, Measured]) -> str:
-        """Everything by now."""
+        """All metrics up to now."""
         lines = ["# TYPE memory_calls_total counter"]
         for (memory, what, outcome), count in sorted(self._calls.items()):
             lines.append(f'memory_calls_total{{memory="{memory}",call="{what}",outcome="{outcome}"}} {count}')
