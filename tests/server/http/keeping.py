@@ -124,10 +124,11 @@ async def rate(clients: Sequence[Kept], steps: Mapping[str, Step], seconds: floa
     began = time.monotonic()
     await asyncio.gather(*(live(client, which) for which, client in enumerate(clients)))
     took = time.monotonic() - began
-    return {name: _figures(sorted(found), took) for name, found in times.items() if found}
+    return {name: figures(found, took) for name, found in times.items() if found}
 
 
-def _figures(times: Sequence[float], took: float) -> Figures:
-    return Figures(
-        len(times) / took, times[len(times) // 2], times[min(int(len(times) * 0.99), len(times) - 1)], times[-1]
-    )
+def figures(times: Sequence[float], took: float) -> Figures:
+    """Of calls that took these times, all within `took` seconds."""
+    ordered, last = sorted(times), len(times) - 1
+    middle, late = ordered[len(times) // 2], ordered[min(int(len(times) * 0.99), last)]
+    return Figures(len(times) / took, middle, late, ordered[last])
