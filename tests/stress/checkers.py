@@ -10,7 +10,7 @@ from memory_app.commands.upkeep.recovery import undone
 from memory_app.graph.graph import Graph
 from tests.faults import crashes
 from tests.faults.folders import folder
-from tests.stress import broken_server, histories, kills, recovery, writers
+from tests.stress import broken_server, crowd, histories, kills, recovery, writers
 from tests.stress.figures import Figures
 
 _SEED: Final = 1
@@ -42,6 +42,12 @@ def histories_without_a_lock() -> list[str]:
 def histories_with_stale_reads() -> list[str]:
     command = broken_server.command("stale")
     return histories.run(range(6), processes=5, calls=12, command=command).losses
+
+
+def http_after_a_lie() -> list[str]:
+    """A server that says it has stored what it has not, and starts anew without it."""
+    losses = crowd.run(clients=4, seconds=2, command=broken_server.command("no-save")).losses
+    return [loss for loss in losses if "missing, though it was acknowledged" in loss]
 
 
 def a_crash_without_a_sync_of_the_file() -> list[str]:
@@ -79,6 +85,7 @@ CHECKS: Final[tuple[Callable[[], list[str]], ...]] = (
     writers_without_a_lock,
     histories_without_a_lock,
     histories_with_stale_reads,
+    http_after_a_lie,
     a_crash_without_a_sync_of_the_file,
     a_crash_in_a_write_in_place,
     a_recovery_without_a_generation_before_a_delete,

@@ -29,7 +29,14 @@ MEMORY = (
     '{"type":"relation","from":"Ann","to":"Acme","relationType":"works at"}\n'
 )
 EDIT = {"do": "delete entity", "name": "Acme", "seen": []}
-PATHS = ("/memories", "/graph?memory=memory.jsonl", "/changes?memory=memory.jsonl&after=0")
+PATHS = (
+    "/memories",
+    "/graph?memory=memory.jsonl",
+    "/changes?memory=memory.jsonl&after=0",
+    "/history?memory=memory.jsonl",
+    "/state?memory=memory.jsonl&time=20260101T000000.000Z",
+    "/difference?memory=memory.jsonl&from=20260101T000000.000Z&to=now",
+)
 
 
 @pytest.fixture(scope="module")
@@ -45,12 +52,24 @@ def served(folder: Path) -> Iterator[Served]:
         yield found
 
 
+def test_a_search_of_the_page_ranks_as_the_tool_does_and_finds_what_comes_near(served: Served) -> None:
+    def names(query: object) -> object:
+        answer = served.ask("/search?memory=memory.jsonl", method="POST", body={"query": query})
+        return answer.json.get("names", answer.status)
+
+    assert names("green tea") == ["Ann"], SECRET
+    assert names("acme") == ["Acme"]
+    assert names("who works at Acme?") == ["Ann", "Acme"]
+    assert names("zebra") == []
+    assert names("x" * 2049) == names(None) == names(["tea"]) == 400
+
+
 def refused(served: Served, folder: Path, status: int, **headers: Any) -> None:
     """Every door is shut for such a request, nothing of the memory comes out, nothing is changed."""
     answers = [served.ask(path, **headers) for path in PATHS]
-    for path, body in (("/edit", EDIT), ("/undo", {"number": 1})):
+    for path, body in (("/edit", EDIT), ("/undo", {"number": 1}), ("/search", {"query": SECRET})):
         answers.append(served.ask(f"{path}?memory=memory.jsonl", method="POST", body=body, **headers))
-    assert [answer.status for answer in answers] == [status] * 5
+    assert [answer.status for answer in answers] == [status] * (len(PATHS) + 3)
     assert not any(SECRET.encode() in answer.body for answer in answers)
     assert (folder / "memory.jsonl").read_text() == MEMORY
 
@@ -105,6 +124,12 @@ def test_what_a_form_can_send_changes_nothing(served: Served, folder: Path, kind
         ("/graph?memory=../other.jsonl", "GET", None, 404),
         ("/graph?memory=/etc/passwd", "GET", None, 404),
         ("/graph", "GET", None, 404),
+        ("/history?memory=../other.jsonl", "GET", None, 404),
+        ("/state?memory=memory.jsonl&time=../../etc/passwd", "GET", None, 409),
+        ("/state?memory=memory.jsonl", "GET", None, 409),
+        ("/state?memory=memory.jsonl&time=now", "GET", None, 409),
+        ("/difference?memory=memory.jsonl&from=now&to=20260101T000000.000Z", "GET", None, 409),
+        ("/history?memory=memory.jsonl", "POST", {}, 405),
         ("/changes?memory=memory.jsonl&after=-1", "GET", None, 400),
         ("/changes?memory=memory.jsonl", "GET", None, 400),
         ("/edit?memory=memory.jsonl", "POST", b"{", 400),
@@ -308,8 +333,9 @@ def test_it_ends_when_the_pages_have_been_closed(tmp_path: Path) -> None:
     memory = tmp_path / "memory.jsonl"
     memory.write_text(MEMORY)
     code = (
-        "import sys; from memory_app.server.http import page; from memory_app.server.stderr import Notices;"
-        "view = page.View('page', {'memory.jsonl': sys.argv[1]}, 'secret', left_seconds=0.2);"
+        "import sys; from memory_app.server.http import lookback, page; from memory_app.server.stderr import Notices;"
+        "past = lookback.Past(lambda path: None, lambda one, other: {});"
+        "view = page.View('page', {'memory.jsonl': sys.argv[1]}, 'secret', past, left_seconds=0.2);"
         "page.run(view, Notices(), page.Events(lambda at: print(at + '#token=secret', flush=True), lambda: None))"
     )
     with serving.running([sys.executable, "-c", code, str(memory)]) as served:
