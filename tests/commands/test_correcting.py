@@ -347,12 +347,8 @@ def test_forget_everywhere_leaves_no_byte_of_it_under_the_folder(do: Do, home: P
 
 
 def test_forget_everywhere_finds_a_name_however_it_is_written(do: Do, home: Path, memory: Path) -> None:
-    secret = "PIN \u00e9 4711"
-    lines = [
-        entity("Caf\u00e9 Z\u00fcrich", "t", [secret]),
-        entity("Bo"),
-        relation("Bo", "Caf\u00e9 Z\u00fcrich", "knows"),
-    ]
+    name = "Caf\u00e9 Z\u00fcrich"
+    lines = [entity(name, "t", ["PIN \u00e9 4711"]), entity("Bo"), relation("Bo", name, "knows")]
     text = "".join(f"{line}\n" for line in lines)
     kept = home / "memory.jsonl.history"
     kept.mkdir()
@@ -411,6 +407,15 @@ def test_search_takes_a_type_and_tells_by_its_status_that_nothing_is_there(do: D
     found = do("search", "*", "--type", "company", "--json").json()
     assert [one["name"] for one in found["entities"]] == ["Acme"]
     assert do("search", "Ann", "--type", "company").status == 1
+
+
+def test_show_says_that_a_missing_entity_was_there_and_how_to_have_it_back(do: Do) -> None:
+    tool(do, "delete_entities", entityNames=["Ann"])
+    told = do("show", "Ann")
+    assert (told.status, told.err.count("\n")) == (1, 1)
+    assert "was there until" in told.err
+    assert "undo --list" in told.err
+    assert "until" not in do("show", "Nobody").err
 
 
 def test_show_shows_the_names_that_are_there(do: Do) -> None:
