@@ -321,6 +321,13 @@ def test_forget_is_undone_by_undo(do: Do, memory: Path) -> None:
     assert (facts(memory), relations(memory)) == before
 
 
+def test_a_command_whose_change_cannot_be_undone_says_so_once(do: Do, home: Path, memory: Path) -> None:
+    (home / "memory.jsonl.history").touch()
+    done = do("forget", "Ann", "Acme")
+    assert (done.status, done.err.count("earlier states cannot be kept")) == (0, 1)
+    assert set(facts(memory)) == {"Caf\u00e9 Z\u00fcrich"}
+
+
 def test_forget_everywhere_leaves_no_byte_of_it_under_the_folder(do: Do, home: Path, memory: Path) -> None:
     secret = "PIN é 4711"
     tool(do, "add_observations", observations=[{"entityName": "Ann", "contents": [secret]}])
