@@ -192,6 +192,12 @@ class Service:
         finally:
             del loading  # as in `_write`
 
+    async def expect_usable(self) -> None:
+        """Raises `StoreError` or `GraphError` unless the memory can be read and, where that is offered, written."""
+        await self.graph()
+        if not self._read_only:
+            await self._in_thread(self.store.expect_writable)
+
     def _load(self) -> Graph:
         """The current graph. Runs in a thread."""
         graph = self.store.graph()

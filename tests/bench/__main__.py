@@ -129,6 +129,9 @@ def main() -> int:
     options = _options()
     ours = servers.source() if options.source else servers.archive()
     npm = servers.npm()
+    if options.http:
+        print(over_http.report(ours, npm, options.seconds))
+        return 0
     began, busy = time.time(), _busy()
     servers.CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=servers.CACHE) as folder:
@@ -139,7 +142,7 @@ def main() -> int:
     first, second = bench.against_npm(options.sizes), bench.against_the_limit(options.sizes)
     text = _text(bench, first, second, f"{compared}. {_machine()}. {done}, {(time.time() - began) / 60:.0f} minutes.")
     if not options.quick:
-        text += f"\n## Over HTTP\n\n{over_http.NOTE}\n\n{over_http.table(ours, npm)}\n"
+        text += f"\n{over_http.report(ours, npm)}"
     print(text)
     if options.sizes == _SIZES and not options.quick:
         (_HERE / "results.md").write_text(text, "utf-8")
@@ -221,6 +224,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="up to 10,000 entities, 2 rounds, nothing is written")
     parser.add_argument("--rounds", type=int, default=0, help="how often each is measured (default: 5)")
     parser.add_argument("--sizes", type=int, nargs="+", default=None, help=f"numbers of entities (default: {_SIZES})")
+    parser.add_argument("--http", action="store_true", help="only the part over HTTP; nothing is written")
+    parser.add_argument("--seconds", type=float, default=10.0, help="of --http: for each row (default: 10)")
     parser.add_argument("--source", action="store_true", help="measure the source in place of the archive")
     options = parser.parse_args()
     options.rounds = options.rounds or (2 if options.quick else 5)

@@ -1,6 +1,6 @@
 """Servers that break one promise, for the checkers to be seen catching them.
 
-python -m tests.stress.broken_server FAULT
+python -m tests.stress.broken_server FAULT [ARGUMENT ...]
 """
 
 from __future__ import annotations
@@ -64,4 +64,4 @@ def command(fault: str) -> list[str]:
 
 if __name__ == "__main__":
     FAULTS[sys.argv[1]]()
-    sys.exit(cli.main([]))
+    sys.exit(cli.main(sys.argv[2:]))

@@ -7,7 +7,7 @@ from typing import Final
 
 from tests.faults import crashes
 from tests.faults.folders import folder
-from tests.stress import broken_server, histories, kills, writers
+from tests.stress import broken_server, crowd, histories, kills, writers
 from tests.stress.figures import Figures
 
 _SEED: Final = 1
@@ -41,6 +41,12 @@ def histories_with_stale_reads() -> list[str]:
     return histories.run(range(6), processes=5, calls=12, command=command).losses
 
 
+def http_after_a_lie() -> list[str]:
+    """A server that says it has stored what it has not, and starts anew without it."""
+    losses = crowd.run(clients=4, seconds=2, command=broken_server.command("no-save")).losses
+    return [loss for loss in losses if "missing, though it was acknowledged" in loss]
+
+
 def a_crash_without_a_sync_of_the_file() -> list[str]:
     def left_out(name: str, path: str) -> bool:
         return name == "fsync" and path.endswith(".tmp")
@@ -57,6 +63,7 @@ CHECKS: Final[tuple[Callable[[], list[str]], ...]] = (
     writers_without_a_lock,
     histories_without_a_lock,
     histories_with_stale_reads,
+    http_after_a_lie,
     a_crash_without_a_sync_of_the_file,
     a_crash_in_a_write_in_place,
 )

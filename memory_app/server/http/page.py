@@ -23,18 +23,16 @@ It ends by a signal, or when no page has been open for a while.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hmac
 import json
 import socket
-from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qs
 
-import uvicorn
-
 from memory_app.errors import GraphError, StoreError
 from memory_app.server import lifetime
+from memory_app.server.http.connection import Server
 from memory_app.server.http.edits import read_edit
 from memory_app.server.http.feed import Feed
 from memory_app.server.http.limits import Config
@@ -101,7 +99,7 @@ async def _serve(view: View, report: Notices, events: Events, listening: socket.
         proxy_headers=False,
         timeout_graceful_shutdown=lifetime.HTTP_DRAIN_SECONDS,
     )
-    server = _Server(config)
+    server = Server(config)
 
     def end() -> None:
         application.stop()
@@ -260,14 +258,6 @@ class _Refused(Exception):
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
         self.status = status
-
-
-class _Server(uvicorn.Server):
-    """Signals are ours: uvicorn would raise each again after the end, and so spoil the exit status."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
 
 
 def _query(scope: Scope, name: str) -> str:
