@@ -236,7 +236,7 @@ FILES = [
     ),
     Row(
         "another program's facts over several lines",
-        b'  {\n    "subject": "Repository",\n    "fact": "none",\n    "category": "Domain"\n  },\n  {\n    "subject": "x"\n  }\n',
+        b'  {\n    "subject": "Tea",\n    "fact": "green",\n    "category": "x"\n  },\n  {\n    "subject": "x"\n  }\n',
         [],
         None,
     ),
