@@ -312,7 +312,7 @@ def ran(words: list[str], home: Path) -> str:
 def masked(output: str, home: Path) -> str:
     """Without what differs from run to run: the folder and the times."""
     return re.sub(
-        r"\b\d{8}T\d{6}Z\b|\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b",
+        r"\b\d{8}T\d{6}Z\b|\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{3})?\b",
         "TIME",
         output.replace(str(home), "~").replace("\\", "/"),
     )
