@@ -27,6 +27,7 @@ from tests.bench.report import Row, marked, table
 
 _HERE: Final = Path(__file__).parent
 _SIZES: Final = (10, 1_000, 10_000, 100_000, 1_000_000)
+_SHOWN: Final = (10, 10_000)  # in the README: the others stand in results.md and in the picture
 _OURS_ALONE: Final = 1_000_000  # entities: the npm server would need more memory than most machines have
 _WHOLE: Final = 100_000  # entities up to which the whole graph fits into one answer
 _LOOSE_SECONDS: Final = 0.015  # that the third stage of a search may take
@@ -107,6 +108,10 @@ class Bench:
                 beside = "add_observations, beside writing, syncing and renaming the same bytes"
                 rows.append(Row(beside, size, pick[size, "ours", "add"], pick[size, "raw", "raw"], 2.0))
         for size in sizes:
+            if (size, "ours", "history") in pick:
+                beside = "delete_entities, beside the same without the history"
+                rows.append(Row(beside, size, pick[size, "ours", "history"], pick[size, "ours", "no history"], 1.1))
+        for size in sizes:
             if (size, "ours", "load") in pick:
                 beside = "reload after another process's change of one line, beside the first load"
                 rows.append(Row(beside, size, pick[size, "ours", "reload"], pick[size, "ours", "load"], 0.25))
@@ -138,6 +143,9 @@ def main() -> int:
     options = _options()
     ours = servers.source() if options.source else servers.archive()
     npm = servers.npm()
+    if options.http:
+        print(over_http.report(ours, npm, options.seconds))
+        return 0
     began, busy = time.time(), _busy()
     servers.CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=servers.CACHE) as folder:
@@ -148,7 +156,7 @@ def main() -> int:
     first, second = bench.against_npm(options.sizes), bench.against_the_limit(options.sizes)
     text = _text(bench, first, second, f"{compared}. {_machine()}. {done}, {(time.time() - began) / 60:.0f} minutes.")
     if not options.quick:
-        text += f"\n## Over HTTP\n\n{over_http.NOTE}\n\n{over_http.table(ours, npm)}\n"
+        text += f"\n{over_http.report(ours, npm)}"
     print(text)
     if options.sizes == _SIZES and not options.quick:
         (_HERE / "results.md").write_text(text, "utf-8")
@@ -178,6 +186,8 @@ def _measure(bench: Bench, ours: Server, npm: Server, sizes: Sequence[int]) -> N
             if name == "ours" or size < _OURS_ALONE:
                 both[name] = partial(cases.session, server, size=size, whole=size <= _WHOLE)
         bench.run(size, both, 1 if size >= _OURS_ALONE else 0)
+        if size < _OURS_ALONE:
+            bench.run(size, {"ours": partial(cases.history, ours, size=size)})
         if _LARGE <= size < _OURS_ALONE:
             bench.run(size, {"ours": partial(cases.reload, ours, size=size)})
         if size <= _WHOLE:
@@ -205,13 +215,13 @@ Not beside the npm server, but beside what the work needs at least:
 
 
 def _short(rows: Sequence[Row], compared: str) -> str:
-    shown = [row for row in rows if row.target is not None]
+    shown = [row for row in rows if row.target is not None and row.size in _SHOWN]
     return f"""
 {table(shown, "npm server", short=True)}
 ![Cost and size of the graph](tests/bench/growth.svg)
 
 Lower is better. {compared}. Medians, measured by `make bench`; [all rows](tests/bench/results.md) with their spread.
-Every write of ours is synced to the disk before it is answered, of the npm server's none.
+We sync each write to disk before answering; the npm server does not sync.
 
 """
 
@@ -232,6 +242,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="up to 10,000 entities, 2 rounds, nothing is written")
     parser.add_argument("--rounds", type=int, default=0, help="how often each is measured (default: 5)")
     parser.add_argument("--sizes", type=int, nargs="+", default=None, help=f"numbers of entities (default: {_SIZES})")
+    parser.add_argument("--http", action="store_true", help="only the part over HTTP; nothing is written")
+    parser.add_argument("--seconds", type=float, default=10.0, help="of --http: for each row (default: 10)")
     parser.add_argument("--source", action="store_true", help="measure the source in place of the archive")
     options = parser.parse_args()
     options.rounds = options.rounds or (2 if options.quick else 5)

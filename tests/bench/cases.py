@@ -73,6 +73,22 @@ def session(server: Server, memory: Path, size: int, *, whole: bool = False) -> 
     return found
 
 
+def history(server: Server, memory: Path, size: int) -> Figures:
+    """Deletes with the history, each of which keeps a generation, and without it: two servers, asked by turns."""
+    other = memory.with_name("without.jsonl")
+    shutil.copyfile(memory, other)
+    without = server._replace(environment={**server.environment, "MEMORY_HISTORY": "off"})
+    times: tuple[list[float], list[float]] = [], []
+    with Client(server, memory) as first, Client(without, other) as second:
+        both = (first, second)
+        for number in range(2 * calls(size)):
+            for client in both:
+                client.timed("create_entities", {"entities": [_entity(number)]})
+            for place in (0, 1) if number % 2 else (1, 0):
+                times[place].append(both[place].timed("delete_entities", {"entityNames": [_entity(number)["name"]]}))
+    return {"history": median(times[0]), "no history": median(times[1])}
+
+
 def third_stage(memory: Path) -> Figures:
     """Processor seconds in this process: of the index, and of the third stage beyond the two before, dearest query."""
     graph = Graph.of(document.read(memory.read_bytes()))
