@@ -50,6 +50,11 @@ class Connection {
     return this._ask(`/undo?memory=${encodeURIComponent(this.memory)}`, { number });
   }
 
+  /** Names of the entities that a search of the program finds, best first. */
+  async search(query) {
+    return (await this._ask(`/search?memory=${encodeURIComponent(this.memory)}`, { query })).names;
+  }
+
   /** The changes in the past that the history knows, the newest first: {time, at, command, bytes}. */
   history() {
     return this._ask(`/history?memory=${encodeURIComponent(this.memory)}`);

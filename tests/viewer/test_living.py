@@ -16,7 +16,7 @@ import pytest
 from tests.viewer import chromium, memories, serving
 from tests.viewer.conftest import Look
 from tests.viewer.memories import stored, write
-from tests.viewer.steps import READY, STILL, chosen, focused, go_to, positions, toast, wait_for
+from tests.viewer.steps import READY, STILL, chosen, focused, go_to, look_for, positions, toast, wait_for
 from tests.viewer.test_memories import PROBES
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="a terminal of its own is had on POSIX systems alone")
@@ -31,6 +31,18 @@ def test_the_token_leaves_the_address_and_holds_for_a_reload(memory: Path, look:
         page.call("Page.reload")
         page.wait(READY)
         assert page.text("#counts") == "16 entities · 22 relations"
+
+
+def test_a_search_of_which_nothing_holds_the_words_shows_what_comes_near(memory: Path, look: Look) -> None:
+    with serving.serving(memory) as served:
+        page = look(served)
+        assert look_for(page, "Harbuor project deadlines") == []
+        page.wait("document.querySelector('#found').textContent.startsWith('No entity holds these words')")
+        assert page.texts(".option-name")[0] == "Harbour"
+        page.press("Enter")
+        assert chosen(page) == "Harbour"
+        look_for(page, "zebra crossing")
+        page.wait("document.querySelector('#found').textContent === 'Nothing found'")
 
 
 def test_it_begins_with_the_entity_that_was_asked_for(memory: Path, look: Look) -> None:

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Final, NamedTuple
 
 from memory_app.errors import GraphError, StoreError
-from memory_app.graph import revisions
+from memory_app.graph import queries, revisions
 from memory_app.graph.graph import Graph
 from memory_app.graph.revisions import Revision
 from memory_app.server.http.edits import Edit
@@ -65,6 +65,16 @@ class Feed:
         about = json.dumps({"number": number, "changes": changes, "path": self.path, "readOnly": self._read_only})
         return about[:-1].encode() + b',"graph":' + body + b"}"
 
+    async def search(self, query: str) -> list[str]:
+        """The names of the entities that search_nodes finds, best first. StoreError if the memory cannot be read."""
+        graph = await self._started()
+
+        def found() -> list[str]:
+            matches, loose = queries.search(graph, query)
+            return [line.name for line in (matches if loose else queries.by_relevance(matches, query))]
+
+        return await asyncio.to_thread(found)
+
     async def difference(self, first: str, second: str) -> bytes:
         """What two states do not have in common, each a time of the history or `now`. GraphError, StoreError."""
         return await self.lookback.difference(first, second, await self._started())
@@ -101,7 +111,7 @@ class Feed:
             self._edit = (after, edit)
             return after, None
 
-        await self._service.change(apply)
+        await self._service.change(apply, edit.command)
         await self._changed()  # if a slow disk was quicker than the notification
         return self._number
 
@@ -113,7 +123,7 @@ class Feed:
         revision = change.revision
         back = None if change.renamed is None else (change.renamed[1], change.renamed[0])
         return await self.edit(
-            Edit(f"Undone: {change.label}", lambda graph: revisions.take_back(graph, revision), back)
+            Edit("undo", f"Undone: {change.label}", lambda graph: revisions.take_back(graph, revision), back)
         )
 
     def stop(self) -> None:

@@ -23,23 +23,22 @@ It ends by a signal, or when no page has been open for a while.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hmac
 import json
 import socket
-from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qs
 
-import uvicorn
-
 from memory_app.errors import GraphError, StoreError
 from memory_app.server import lifetime
+from memory_app.server.http.connection import Server
 from memory_app.server.http.edits import read_edit
 from memory_app.server.http.feed import Feed
 from memory_app.server.http.limits import Config
 from memory_app.server.http.lookback import Past
 from memory_app.server.stderr import Notices
+from memory_app.tools.arguments import LONGEST_QUERY
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -51,11 +50,11 @@ _LARGEST_BODY: Final = 1 << 20  # bytes: a long observation
 _BODY_SECONDS: Final = 10.0
 _LEFT_SECONDS: Final = 60.0  # without any page, after which the program ends: a page that is reloaded is back sooner
 _READS: Final = ("/memories", "/graph", "/changes", "/history", "/state", "/difference")
-_WRITES: Final = ("/edit", "/undo")
+_SENT: Final = ("/edit", "/undo", "/search")
 _METHODS: Final[Mapping[str, tuple[str, ...]]] = {
     "/": ("GET", "HEAD"),
     **dict.fromkeys(_READS, ("GET",)),
-    **dict.fromkeys(_WRITES, ("POST",)),
+    **dict.fromkeys(_SENT, ("POST",)),
 }
 _LOGGERS: Final = ("uvicorn", "asyncio")
 _HEADERS: Final = {
@@ -110,7 +109,7 @@ async def _serve(view: View, report: Notices, events: Events, listening: socket.
         proxy_headers=False,
         timeout_graceful_shutdown=lifetime.HTTP_DRAIN_SECONDS,
     )
-    server = _Server(config)
+    server = Server(config)
 
     def end() -> None:
         application.stop()
@@ -211,6 +210,11 @@ class Application:
             given = json.loads(await _body(receive))
         except (ValueError, RecursionError):
             raise _Refused(400, "That is no JSON.") from None
+        if scope["path"] == "/search":
+            query = given.get("query") if isinstance(given, dict) else None
+            if not isinstance(query, str) or len(query) > LONGEST_QUERY:
+                raise _Refused(400, "Search for a few words.")
+            return json.dumps({"names": await feed.search(query)}).encode()
         if scope["path"] == "/edit":
             number = await feed.edit(read_edit(given))
         else:
@@ -273,14 +277,6 @@ class _Refused(Exception):
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
         self.status = status
-
-
-class _Server(uvicorn.Server):
-    """Signals are ours: uvicorn would raise each again after the end, and so spoil the exit status."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
 
 
 def _query(scope: Scope, name: str) -> str:
