@@ -80,7 +80,7 @@ class Browser:
 
     @contextlib.contextmanager
     def page(
-        self, file: Path | str, *, width: int = 1280, height: int = 800, fresh: bool = False, **media: str
+        self, file: Path | str, fresh: bool = False, /, *, width: int = 1280, height: int = 800, **media: str
     ) -> Iterator[Page]:
         """Open a file or an address. `media`: features to pretend, such as prefers_color_scheme="dark".
 
