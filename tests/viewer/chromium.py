@@ -35,7 +35,7 @@ _FLAGS: Final = (
     "--hide-scrollbars",
     "--remote-debugging-pipe",
 )
-_KEYS: Final = {"Backspace": 8, "Tab": 9, "Enter": 13, "Escape": 27, "End": 35} | {
+_KEYS: Final = {"Backspace": 8, "Tab": 9, "Enter": 13, "Escape": 27, "End": 35, "Home": 36} | {
     f"Arrow{way}": 37 + at for at, way in enumerate(("Left", "Up", "Right", "Down"))
 }
 
