@@ -7,7 +7,7 @@ from typing import Final
 
 from tests.faults import crashes
 from tests.faults.folders import folder
-from tests.stress import broken_server, histories, kills, writers
+from tests.stress import broken_server, histories, kills, mounts, power_cuts, unlocked, writers
 from tests.stress.figures import Figures
 
 _SEED: Final = 1
@@ -52,6 +52,14 @@ def a_crash_in_a_write_in_place() -> list[str]:
     return crashes.run((crashes.IN_PLACE,), enough=1).losses
 
 
+def a_power_cut_without_any_sync() -> list[str]:
+    return power_cuts.run(_SEED, 4, ["ext4"], broken="no-sync").losses
+
+
+def writes_in_place_without_a_wait() -> list[str]:
+    return unlocked.run_in_place(_SEED, 10, broken_server.command("no-wait")).losses
+
+
 CHECKS: Final[tuple[Callable[[], list[str]], ...]] = (
     kill_after_a_lie,
     writers_without_a_lock,
@@ -59,6 +67,8 @@ CHECKS: Final[tuple[Callable[[], list[str]], ...]] = (
     histories_with_stale_reads,
     a_crash_without_a_sync_of_the_file,
     a_crash_in_a_write_in_place,
+    writes_in_place_without_a_wait,
+    *(() if mounts.missing() else (a_power_cut_without_any_sync,)),
 )
 
 QUICK: Final = (kill_after_a_lie, histories_without_a_lock)

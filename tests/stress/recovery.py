@@ -80,7 +80,10 @@ class _Round:
     def _change_and_kill(self, processes: int, names: list[str]) -> None:
         """Several servers change the memory at once; one of them is killed while it has calls in flight."""
         with contextlib.ExitStack() as stack:
-            drivers = [stack.enter_context(one) for one in servers.started_together(self.memory, processes)]
+            drivers = [
+                stack.enter_context(one)
+                for one in servers.started_together(self.memory, processes, figures=self._figures)
+            ]
             threads = [
                 threading.Thread(target=self._write, args=(driver, self._calls(names), place == 0))
                 for place, driver in enumerate(drivers)

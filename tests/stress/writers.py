@@ -34,7 +34,7 @@ def run(seed: int, *, ours: int, peers: int, calls: int, each_peer: int, command
         peers = 0
     with folder(on_disk=True) as inside:
         memory = inside / "memory.jsonl"
-        drivers = servers.started_together(memory, ours, command)
+        drivers = servers.started_together(memory, ours, command, figures)
         drivers[0].call("create_entities", servers.entity(_SHARED))
         others = [
             subprocess.Popen(
