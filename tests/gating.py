@@ -44,6 +44,10 @@ class GatedOs:
         self._steps: list[tuple[str, Match, Callable[[], object], bool]] = []
         self._mutex = threading.Lock()
 
+    def names(self) -> list[str]:
+        """The calls that were made, in their order."""
+        return [name for name, _ in self.calls]
+
     def before(
         self, name: str, step: Callable[[], object], when: Match = lambda _arguments: True, *, always: bool = False
     ) -> None:

@@ -34,9 +34,10 @@ _REFUSED: Final = frozenset(
 
 
 def read(path: str, status: os.stat_result) -> tuple[os.stat_result, Mapping[str, bytes]]:
-    """What a successor of the file at `path` has to get: its status with a mode that can be copied, its attributes.
+    """What a replacement of the file at `path` must get: its status, with a mode that can be copied, and its
+    attributes.
 
-    Costs one call where there are none.
+    Costs one call where there are no attributes.
     """
     found: dict[str, bytes] = {}
     if not hasattr(os, "listxattr"):
@@ -51,7 +52,7 @@ def read(path: str, status: os.stat_result) -> tuple[os.stat_result, Mapping[str
 
 
 def write(fd: int, attributes: Mapping[str, bytes]) -> None:
-    """Give them to a new file, which has its owner and mode."""
+    """Copy the attributes to a new file whose owner and mode are already set."""
     if not hasattr(os, "listxattr"):
         return
     try:
@@ -73,7 +74,7 @@ def write(fd: int, attributes: Mapping[str, bytes]) -> None:
 
 
 def _without_mask(status: os.stat_result, acl: bytes) -> os.stat_result:
-    """The status with what the list gives the group itself in place of the mask."""
+    """The status with the rights that the list gives the group itself, in place of the mask."""
     rights = {tag: allowed for tag, allowed, _ in _ENTRY.iter_unpack(acl[4 : len(acl) - (len(acl) - 4) % _ENTRY.size])}
     group = rights.get(_GROUP, 0) & rights.get(_MASK, 7)
     fields = list(status)

@@ -55,7 +55,9 @@ _BLOCK: Final = 1 << 20
 
 
 class Signature(NamedTuple):
-    """What tells one state of one file from any other, as far as the file system's clock has moved between them."""
+    """What distinguishes one state of one file from any other, as long as the file system's clock has moved between
+    them.
+    """
 
     device: int
     inode: int
@@ -67,8 +69,8 @@ class Signature(NamedTuple):
 def signature_of(status: os.stat_result) -> Signature:
     """The signature in a stat result.
 
-    On Windows without what stat and fstat give differently there: the device, and from Python 3.12 on the ctime, which
-    is the file's creation for one and its last change for the other.
+    On Windows it leaves out what stat and fstat report differently: the device, and from Python 3.12 on the ctime,
+    which is the time of creation for one and of the last change for the other.
     """
     device, ctime_ns = (0, 0) if WINDOWS else (status.st_dev, status.st_ctime_ns)
     return Signature(device, status.st_ino, status.st_size, status.st_mtime_ns, ctime_ns)
@@ -79,7 +81,7 @@ def signature(fd: int) -> Signature:
 
 
 def signature_at(path: str) -> Signature:
-    """The signature of the file that the path leads to, links followed."""
+    """The signature of the file that the path leads to. Follows links."""
     return signature_of(os.stat(path))
 
 
@@ -92,12 +94,12 @@ def lstat(path: str) -> os.stat_result:
 
 
 def may_write(path: str, mode: int) -> bool:
-    """Whether a file of this mode may be written: a mode without any right to write counts for root as well."""
+    """Whether a file of this mode may be written. A mode without any write permission is respected for root as well."""
     return bool(mode & 0o222) and os.access(path, os.W_OK)
 
 
 def open_regular(path: str, *, follow: bool = True) -> int:
-    """Open a regular file for reading; anything else (FIFO, socket, device, folder) is refused without waiting for it.
+    """Open a regular file for reading. Anything else (FIFO, socket, device, folder) is refused without waiting for it.
 
     With `follow` false a symbolic link is refused as well.
     """
@@ -125,30 +127,30 @@ def read_all(fd: int) -> bytes:
 
 
 def read_again(fd: int) -> bytes:
-    """Everything in the file, wherever the descriptor's position is."""
+    """The whole content of the file, wherever the descriptor's position is."""
     os.lseek(fd, 0, os.SEEK_SET)
     return read_all(fd)
 
 
 def read_start(fd: int, size: int) -> bytes:
-    """At most `size` bytes from the descriptor's position."""
+    """At most `size` bytes from the descriptor's position on."""
     return os.read(fd, size)
 
 
 def create(path: str, mode: int = 0o600, *, patient: bool = True) -> int:
-    """Make a new file and open it for writing; FileExistsError if anything, even a dangling link, has the name.
+    """Create a new file and open it for writing. FileExistsError if anything, even a dangling link, has the name.
 
-    Who only asks whether it can be made is not `patient`: on Windows a folder that may not be written and a name whose
-    removal is pending give the same error, and only the second passes.
+    Pass `patient` as false to test only whether the file can be created. On Windows a read-only folder and a name whose
+    removal is pending give the same error, and only the second one passes.
     """
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | _flag("O_NOFOLLOW") | _flag("O_CLOEXEC") | _flag("O_BINARY")
     return _patiently(lambda: os.open(path, flags, mode)) if patient else os.open(path, flags, mode)
 
 
 def open_to_append(path: str, mode: int = 0o600) -> int:
-    """Open a regular file for appending; other programs may append too. It is created if it does not exist.
+    """Open a regular file for appending, and create it if it does not exist. Other programs may append to it too.
 
-    A FIFO that nobody reads, and anything else that is no regular file, is refused without waiting for it.
+    A FIFO without a reader, and anything else that is no regular file, is refused without waiting for it.
     """
     flags = os.O_CREAT | os.O_WRONLY | os.O_APPEND | _flag("O_NONBLOCK") | _flag("O_NOCTTY") | _flag("O_CLOEXEC")
     fd = _patiently(lambda: os.open(path, flags | _flag("O_BINARY"), mode))
@@ -161,9 +163,9 @@ def open_to_append(path: str, mode: int = 0o600) -> int:
 
 
 def write_all(fd: int, chunks: Iterable[bytes]) -> None:
-    """Write the chunks one after the other, however little the system takes at a time.
+    """Write the chunks one after the other, however little the system accepts at a time.
 
-    EINTR needs nothing here: the interpreter itself repeats the call, unless a signal's handler raised.
+    EINTR needs no handling: the interpreter repeats the call, unless a signal handler raised an exception.
     """
     waiting: list[bytes] = []
     size = 0
@@ -178,7 +180,7 @@ def write_all(fd: int, chunks: Iterable[bytes]) -> None:
 
 
 def sync(fd: int) -> None:
-    """Have the file's data on the medium when this returns, as surely as platform and file system can."""
+    """Return when the file's data is on the medium, as far as the platform and the file system can ensure that."""
     if _FULL_SYNC is not None and _known(lambda: fcntl.fcntl(fd, _FULL_SYNC)):
         return
     if not _known(lambda: os.fsync(fd)) and hasattr(os, "fdatasync"):
@@ -186,7 +188,7 @@ def sync(fd: int) -> None:
 
 
 def sync_folder(path: str) -> None:
-    """Have the folder's names on the medium when this returns. Windows has no such call and needs none."""
+    """Return when the folder's names are on the medium. Windows has no such call and needs none."""
     if WINDOWS:
         return
     fd = os.open(path or ".", os.O_RDONLY | _flag("O_DIRECTORY") | _flag("O_CLOEXEC"))
@@ -205,7 +207,7 @@ def rename(source: str, target: str) -> None:
 
 
 def link(source: str, target: str) -> None:
-    """A second name for the source itself, also if that is a symbolic link; FileExistsError if the name is taken."""
+    """Give the source itself, even if it is a symbolic link, a second name. FileExistsError if the name is taken."""
     os.link(source, target, **_THE_LINK_ITSELF)
 
 
@@ -214,9 +216,9 @@ def remove(path: str) -> None:
 
 
 def remove_if_possible(path: str) -> bool:
-    """Remove a file that is ours alone and say whether it is gone; for ways out that have another error to tell.
+    """Remove a file that is ours alone, and return whether it is gone. For cleanup that must not hide another error.
 
-    A failure is tried once more, because a passing one would leave what could have been removed.
+    A failure is tried once more, because a passing one would leave a file that could have been removed.
     """
     try:
         remove(path)
@@ -232,12 +234,12 @@ def remove_if_possible(path: str) -> bool:
 
 
 def touch(fd: int) -> None:
-    """Set the file's times to now, wherever its name is by now. Not on Windows."""
+    """Set the file's times to now, even if it was renamed. Not on Windows."""
     os.utime(fd)
 
 
 def set_back(fd: int, seconds: int) -> None:
-    """Have the file's content look so much older than it is. Not on Windows."""
+    """Make the file's content look this much older than it is. Not on Windows."""
     status = os.fstat(fd)
     os.utime(fd, ns=(status.st_atime_ns, status.st_mtime_ns - seconds * 1_000_000_000))
 
@@ -247,23 +249,25 @@ def touch_at(path: str) -> None:
 
 
 def set_time(path: str, seconds: int) -> None:
-    """Set a file's times to a whole second of the epoch."""
+    """Set a file's times to a whole second since the epoch."""
     _patiently(lambda: os.utime(path, (seconds, seconds)))
 
 
 def close(fd: int) -> None:
-    """Close; never to be repeated: the descriptor is gone even if this fails, and may be another file's by then."""
+    """Close a descriptor. Never repeat this: the descriptor is gone even on failure, and may belong to another file by
+    then.
+    """
     os.close(fd)
 
 
 def close_if_possible(fd: int) -> None:
-    """Close what was only read, or is being given up: an error here changes nothing."""
+    """Close a descriptor that was only read or that is given up: an error here changes nothing."""
     with contextlib.suppress(OSError):
         os.close(fd)
 
 
 def make_folder(path: str) -> bool:
-    """Make one folder, 0700; False if it is there already. NotADirectoryError if something else has the name."""
+    """Create one folder, 0700. False if it exists already. NotADirectoryError if anything else has the name."""
     try:
         os.mkdir(path, 0o700)
         return True
@@ -279,7 +283,7 @@ def remove_folder(path: str) -> None:
 
 
 def set_owner_and_mode(fd: int, wanted: os.stat_result) -> None:
-    """Give a new file the owner (where we may) and the mode of the one that it is going to replace."""
+    """Give a new file the owner (where permitted) and the mode of the file that it will replace."""
     if WINDOWS:
         return  # a new file takes its rights from the folder, and there are no owners that could be set by number
     current = os.fstat(fd)
@@ -292,7 +296,7 @@ def set_owner_and_mode(fd: int, wanted: os.stat_result) -> None:
 
 
 def set_folder_owner_and_mode(path: str, like: os.stat_result, mode: int) -> None:
-    """Give a new folder the owner (where we may) of a file, and a mode. A link in its place is refused."""
+    """Give a new folder a file's owner (where permitted) and a mode. A link in its place is refused."""
     if WINDOWS:
         return
     fd = os.open(path, os.O_RDONLY | _flag("O_DIRECTORY") | _flag("O_NOFOLLOW") | _flag("O_CLOEXEC"))
@@ -321,7 +325,7 @@ def _expect_regular(status: os.stat_result, path: str) -> None:
 
 
 def _known(call: Callable[[], object], unknown: frozenset[int] = _NO_SUCH_SYNC) -> bool:
-    """Make the call; False if the file system has no such thing, every other error as it is."""
+    """Make the call. False if the file system does not support it. Every other error is raised."""
     try:
         call()
         return True
@@ -332,7 +336,7 @@ def _known(call: Callable[[], object], unknown: frozenset[int] = _NO_SUCH_SYNC) 
 
 
 def _patiently(call: Callable[[], T]) -> T:
-    """Make the call, on Windows again and again for 2 s while another process has the file open."""
+    """Make the call. On Windows, repeat it for up to 2 s while another process has the file open."""
     until: float | None = None
     wait = 0.001
     while True:
@@ -355,5 +359,5 @@ def _is_sharing_violation(error: OSError) -> bool:
 
 
 def _flag(name: str) -> int:
-    """An O_ flag where the platform has it."""
+    """An O_ flag, or 0 where the platform does not have it."""
     return int(getattr(os, name, 0))

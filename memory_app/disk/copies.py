@@ -24,7 +24,7 @@ _STAMP: Final = re.compile(r"\d{8}T\d{6}Z")
 
 
 class Series(NamedTuple):
-    """Where the copies of one file are, and what stands before and behind the time in their names."""
+    """The copies of one file: their folder, and the text before and after the time in their names."""
 
     folder: str
     start: str
@@ -35,10 +35,10 @@ class Series(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """A copy that is there. `seconds` is the time in its name, in seconds of the epoch.
+    """An existing copy. `seconds` is the time in its name, in seconds since the epoch.
 
-    `finished`: it has the mark of a copy that `back_up` completed. One without the mark came from elsewhere, or from a
-    version that wrote copies under their final names: only its content can tell whether it is whole.
+    `finished`: it carries the mark of a copy that `back_up` completed. A copy without the mark came from elsewhere, or
+    from a version that wrote copies under their final names: only its content tells whether it is whole.
     """
 
     path: str
@@ -49,13 +49,13 @@ class Copy(NamedTuple):
 
 
 def backups_of(path: str, folder: str | None = None, ending: str = ".bak") -> Series:
-    """The backups of the file at `path`, its links resolved: beside it, or in another folder."""
+    """The backups of the file at `path` (links resolved), beside it or in another folder."""
     beside, name = os.path.split(os.path.realpath(path))
     return Series(folder or beside, f"{name}.", ending)
 
 
 def listed(series: Series) -> list[Copy]:
-    """The copies that are there, newest first; none where the folder has no list."""
+    """The existing copies, newest first; none if the folder cannot be listed."""
     try:
         entries = os.listdir(series.folder or ".")
     except OSError:
@@ -110,9 +110,9 @@ def back_up(
 
 
 def prune(series: Series, keep: int, is_whole: Callable[[Copy], bool], spared: Collection[str] = ()) -> list[Copy]:
-    """Remove the copies that are older than the newest `keep` whole ones; those that were removed.
+    """Remove the copies older than the newest `keep` whole ones, and return those that were removed.
 
-    A copy that is not whole does not count. Paths in `spared` stay in any case.
+    A copy that is not whole does not count. Paths in `spared` are kept in any case.
     """
     kept, removed = 0, []
     for one in listed(series):

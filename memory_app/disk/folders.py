@@ -36,7 +36,7 @@ def make_folders(path: str) -> list[str]:
 
 
 def remove_folders(created: list[str]) -> None:
-    """Take back what `make_folders` made, as far as the folders are still empty."""
+    """Remove the folders that `make_folders` created, as long as they are still empty."""
     for folder in reversed(created):
         with contextlib.suppress(OSError):
             calls.remove_folder(folder)

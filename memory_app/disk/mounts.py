@@ -14,14 +14,16 @@ _LOCAL: Final = re.compile(
 
 
 def is_local(path: str) -> bool:
-    """Whether the path is known to lie on a disk of this machine; False where that cannot be told, as outside Linux."""
+    """Whether the path is known to be on a disk of this machine. False where that is unknown, as outside Linux."""
     if sys.platform != "linux":
         return False
     return _LOCAL.fullmatch(kind_of(os.path.realpath(path), mounts_of_linux())) is not None
 
 
 def kind_of(folder: str, mounts: list[tuple[str, str]]) -> str:
-    """The file system of a folder, from mount points with their kinds; the last of the longest counts."""
+    """The file system of a folder, found among mount points with their kinds. Of equally long mount points the last
+    counts.
+    """
     best, kind = "", ""
     for point, name in mounts:
         within = folder == point or folder.startswith(point.rstrip("/") + "/")
@@ -31,7 +33,7 @@ def kind_of(folder: str, mounts: list[tuple[str, str]]) -> str:
 
 
 def mounts_of_linux() -> list[tuple[str, str]]:
-    """Mount points with their kinds, in the order in which they were mounted; none where /proc is missing."""
+    """Mount points with their kinds, in the order in which they were mounted; none without /proc."""
     try:
         with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
             lines = file.read().splitlines()

@@ -24,9 +24,9 @@ _OLD: Final = 24 * 3600.0
 
 @contextlib.contextmanager
 def private_file(name: str, data: bytes) -> Iterator[str]:
-    """The path of a new file that holds `data`, below the folder of temporary files.
+    """Create a file that holds `data` in the folder for temporary files, and yield its path.
 
-    At the end it is removed, and so is whatever else the other program has left beside it.
+    At the end the file is removed, together with anything that the other program left beside it.
     """
     around = tempfile.gettempdir()
     _remove_old(around)

@@ -49,11 +49,11 @@ _NO_LINKS: Final = frozenset(
 
 
 class KeepsChanging(OSError):
-    """The file was changed during each of the readings."""
+    """The file changed during every attempt to read it."""
 
 
 class Reading(NamedTuple):
-    """A file's bytes at one moment. `fd` is open, and is the caller's to close."""
+    """A file's bytes at one moment. `fd` is open; the caller closes it."""
 
     data: bytes
     signature: Signature
@@ -61,9 +61,9 @@ class Reading(NamedTuple):
 
 
 def open_whole(path: str, *, follow: bool = True, check: Callable[[Signature], None] | None = None) -> Reading:
-    """Read a regular file as it was at one moment; it stays open. KeepsChanging if there is no such moment.
+    """Read a regular file as it was at one moment; it stays open. KeepsChanging if there was no such moment.
 
-    `check` may raise because of the signature, before anything is read.
+    `check` may raise an error for the signature before anything is read.
     """
     for _ in range(READ_TRIES):
         fd = calls.open_regular(path, follow=follow)
@@ -90,12 +90,12 @@ def read_whole(path: str, *, follow: bool = True) -> bytes:
 
 
 def temporary(path: str) -> str:
-    """A new temporary file's name for `path`, which nobody can guess."""
+    """The name of a new temporary file for `path` that nobody can guess."""
     return f"{path}.{secrets.token_hex(16)}.tmp"
 
 
 def temporaries(path: str) -> list[str]:
-    """The temporary files of `path` that are there."""
+    """The existing temporary files of `path`."""
     folder, name = os.path.split(path)
     entries = os.listdir(folder or ".")
     found = [entry for entry in entries if entry.startswith(name) and TEMPORARY.fullmatch(entry[len(name) :])]
@@ -103,7 +103,7 @@ def temporaries(path: str) -> list[str]:
 
 
 def remove_old_temporaries(path: str, now: float | None = None) -> None:
-    """Remove the temporary files of `path` that nobody can be writing any more. OSError if the folder has no list."""
+    """Remove the temporary files of `path` that are too old to be in use. OSError if the folder cannot be listed."""
     now = time.time() if now is None else now
     for left in temporaries(path):
         with contextlib.suppress(OSError):  # one that stays does not keep the others
@@ -118,10 +118,10 @@ def write_temporary(
     like: os.stat_result | None = None,
     extended: Mapping[str, bytes] = _NOTHING,
 ) -> int:
-    """Create `path`, 0600 or with the owner and mode of `like` and the `extended` attributes, write and sync it; its
-    descriptor, which stays open.
+    """Create `path`, 0600 or with the owner and mode of `like` and the `extended` attributes, write it and sync it.
+    Returns its descriptor, which stays open.
 
-    If this fails the descriptor is closed, and the file, if it was made, is the caller's to remove.
+    On failure the descriptor is closed. If the file was created, the caller removes it.
     """
     fd = calls.create(path, 0o600)
     try:
@@ -138,7 +138,8 @@ def write_temporary(
 
 def write_new(path: str, chunks: Iterable[bytes], like: os.stat_result | None = None) -> None:
     """Write a new file, whole and synced, or not at all. FileExistsError if anything, even a dangling link, has the
-    name."""
+    name.
+    """
     if os.path.lexists(path):  # told before all is written; what takes the name meanwhile is seen again at the end
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
     _write(path, chunks, like, _NOTHING, lambda made: give_name(made, path))
@@ -150,10 +151,10 @@ def write_new(path: str, chunks: Iterable[bytes], like: os.stat_result | None = 
 
 
 def write_over(path: str, chunks: Iterable[bytes], check: Callable[[], None] = lambda: None) -> None:
-    """Write a file, whole and synced, in the place of the one that has the name, or leave that as it was.
+    """Replace the file of this name by a new one, whole and synced, or leave it as it was.
 
-    The new file has the old one's owner, mode and attributes. `check` may raise right before the rename. A link is
-    replaced, not followed. OSError if the name is something else's than a file's.
+    The new file gets the old one's owner, mode and attributes. `check` may raise an error right before the rename. A
+    link is replaced, not followed. OSError if anything but a file has the name.
     """
     like, extended = None, _NOTHING
     with contextlib.suppress(FileNotFoundError):
@@ -189,10 +190,11 @@ def _write(
 
 
 def move_to_new_name(old: str, path: str) -> None:
-    """Rename a file in its folder, durably: FileExistsError if anything has the new name.
+    """Rename a file within its folder, durably. FileExistsError if anything has the new name.
 
-    The new name is synced before the old one goes, so that a power cut leaves one of them. Without hard links the name
-    is only looked at before the rename: an empty file that a crash left there would hide the old one.
+    The new name is synced before the old one is removed, so that one of them survives a power cut. Without hard links
+    the new name is only checked before the rename, because an empty file that a crash left there would hide the old
+    one.
     """
     if not _moved_by_link(old, path):
         if os.path.lexists(path):
@@ -203,7 +205,7 @@ def move_to_new_name(old: str, path: str) -> None:
 
 
 def _moved_by_link(old: str, path: str) -> bool:
-    """False where there are no hard links, or no sync of the new name: then nothing has changed."""
+    """False where there are no hard links, or where the new name cannot be synced. Nothing has changed then."""
     if calls.WINDOWS or not _linked(old, path):
         return False
     try:
@@ -218,8 +220,10 @@ def _moved_by_link(old: str, path: str) -> bool:
 
 
 def give_name(made: str, path: str) -> None:
-    """Rename a finished temporary file to a name that nothing has yet: FileExistsError if it is taken. The folder is
-    not synced. If this fails the file has its old name alone."""
+    """Rename a finished temporary file to a new name. FileExistsError if the name is taken. The folder is not synced.
+
+    On failure the file keeps its old name and has no other.
+    """
     if calls.WINDOWS:
         calls.rename(made, path)
         return
@@ -230,7 +234,7 @@ def give_name(made: str, path: str) -> None:
 
 
 def _linked(made: str, path: str) -> bool:
-    """Give the file a second name; False where the file system has none."""
+    """Give the file a second name. False where the file system has no hard links."""
     try:
         calls.link(made, path)
     except OSError as error:
@@ -268,7 +272,7 @@ def _rename_onto_placeholder(made: str, path: str) -> None:
 
 
 def _remove_link(made: str, path: str) -> None:
-    """Remove the second name, if it is one: only while the first is there too."""
+    """Remove the second name only if the first name leads to the same file."""
     if _is_same(made, path):
         calls.remove_if_possible(path)
 

@@ -1,8 +1,8 @@
-"""Lines of one kind in file order, in blocks of a fixed span of places, so that a change costs one block, not all.
+"""Lines of one kind in file order, in blocks of a fixed number of places, so that a change costs one block, not all.
 
-A line's `order` tells its block: `order // SPAN`. A sequence is never changed: `changed` makes a new one that shares
-the blocks that stayed. Each block keeps the folded text of its lines once a search has asked for it, and their joined
-bytes once a save has: going through all lines again costs several times as much as writing what they hold.
+A line's `order` determines its block: `order // SPAN`. A sequence never changes: `changed` makes a new one that shares
+the unchanged blocks. Each block keeps the folded text of its lines once a search has needed it, and their joined bytes
+once a save has: going through all lines again would cost several times as much as writing them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Block(Generic[L]):
-    """The lines of one span; their folded text and their joined bytes when these were asked for."""
+    """The lines of one block, with their folded text and their joined bytes once these were needed."""
 
     __slots__ = ("_folded", "_joined", "_kept", "_starts", "lines")
 
@@ -36,19 +36,19 @@ class Block(Generic[L]):
         self._starts: list[int] = []
 
     def joined(self) -> bytes:
-        """The lines as they stand in the file, each with its line end."""
+        """The lines as they are in the file, each with its line end."""
         if self._joined is None:
             self._joined = b"\n".join((*(line.raw for line in self.lines), b""))
         return self._joined
 
     def kept(self, made_of: Callable[[Sequence[L]], T]) -> T:
-        """What `made_of` makes of the lines: made once, so it must always be the same function."""
+        """The result of `made_of` for the lines. It is computed once, so always pass the same function."""
         if self._kept is None:
             self._kept = made_of(self.lines)
         return cast("T", self._kept)
 
     def lines_with(self, query: str, folded: Callable[[L], str]) -> Iterator[L]:
-        """The lines whose folded text holds the query, which lies in one line; `folded` gives a line's text."""
+        """The lines whose folded text contains the query, which does not span lines. `folded` gives a line's text."""
         text = self.text(folded)
         found = text.find(query)
         while found >= 0:
@@ -59,7 +59,7 @@ class Block(Generic[L]):
             found = text.find(query, self._starts[place + 1])
 
     def lines_with_all(self, words: Sequence[str], folded: Callable[[L], str]) -> Iterable[L]:
-        """The lines whose folded text holds each of the words, none of which spans two texts."""
+        """The lines whose folded text contains each of the words, none of which spans two texts."""
         text = self.text(folded)
         for word in words:
             if word not in text:
@@ -95,7 +95,7 @@ class Blocks(Generic[L]):
 
     @classmethod
     def of(cls, lines: list[L]) -> Blocks[L]:
-        """The sequence of lines whose orders are 0, 1, 2, …"""
+        """The sequence of lines with the orders 0, 1, 2, …"""
         blocks: list[Block[L]] = [Block(tuple(lines[start : start + SPAN])) for start in range(0, len(lines), SPAN)]
         return cls(blocks, len(lines), len(lines))
 
@@ -104,15 +104,17 @@ class Blocks(Generic[L]):
             yield from block.lines
 
     def lines(self, first: int, last: int) -> list[L]:
-        """The lines of the blocks from `first` to before `last`."""
+        """The lines of the blocks from `first` up to, but not including, `last`."""
         return [line for block in self.blocks[first:last] for line in block.lines]
 
     def joined(self) -> Iterator[bytes]:
-        """All lines as they stand in the file, block by block."""
+        """All lines as they are in the file, block by block."""
         return (block.joined() for block in self.blocks)
 
     def changed(self, replaced: Mapping[int, L | None], added: Iterable[L]) -> Blocks[L]:
-        """With the lines of some places replaced (None: taken out) and others at the end, which are in order."""
+        """A sequence in which the lines at some places are replaced (None: removed) and others are added at the end, in
+        order.
+        """
         blocks, size, end = list(self.blocks), self.size, self.end
         for number in {order // SPAN for order in replaced}:
             old = blocks[number].lines

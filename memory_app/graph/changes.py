@@ -24,7 +24,7 @@ class NewEntity(NamedTuple):
 
 
 class RelationKey(NamedTuple):
-    """What a relation is known by: two relations with equal keys are the same one."""
+    """The identity of a relation: relations with equal keys are the same one."""
 
     source: str
     target: str
@@ -42,14 +42,14 @@ class Deletion(NamedTuple):
 
 
 class Added(NamedTuple):
-    """What add_observations did for one asked item."""
+    """The result of add_observations for one requested item."""
 
     entity_name: str
     observations: list[str]
 
 
 def create_entities(graph: Graph, asked: Sequence[NewEntity]) -> tuple[Graph, list[EntityLine], list[str]]:
-    """The new entities, and the names that were skipped because they existed or came earlier in the call."""
+    """The new entities, and the names that were skipped because they existed or occurred earlier in the call."""
     made: dict[str, EntityLine] = {}
     skipped: list[str] = []
     for entity in asked:
@@ -64,7 +64,7 @@ def create_entities(graph: Graph, asked: Sequence[NewEntity]) -> tuple[Graph, li
 
 
 def create_relations(graph: Graph, asked: Sequence[RelationKey]) -> tuple[Graph, list[RelationLine]]:
-    """The new relations; those that exist or came earlier in the call are left out. Both ends must exist."""
+    """The new relations. Those that exist or occurred earlier in the call are left out. Both ends must exist."""
     for key in asked:
         for name in (key.source, key.target):
             _entity(graph, name)
@@ -76,7 +76,7 @@ def create_relations(graph: Graph, asked: Sequence[RelationKey]) -> tuple[Graph,
 
 
 def add_observations(graph: Graph, asked: Sequence[Addition]) -> tuple[Graph, list[Added]]:
-    """For each asked item, in order, the observations that the entity lacked. Every entity must exist."""
+    """For each requested item, in order, the observations that the entity did not have. Every entity must exist."""
     for addition in asked:
         _entity(graph, addition.entity_name)
     have: dict[str, set[str]] = {}
@@ -98,7 +98,9 @@ def add_observations(graph: Graph, asked: Sequence[Addition]) -> tuple[Graph, li
 
 
 def delete_entities(graph: Graph, names: Sequence[str]) -> tuple[Graph, list[str]]:
-    """The asked names that no entity had. Relations that touch an asked name go too, also where there is no entity."""
+    """The requested names that no entity had. Relations with a requested name at an end are deleted too, even if there
+    is no such entity.
+    """
     gone = set(names)
     missing = [name for name in names if name not in graph.entities]
     relations = {line.order: line for name in gone for line in graph.touching.get(name, ())}
@@ -107,7 +109,7 @@ def delete_entities(graph: Graph, names: Sequence[str]) -> tuple[Graph, list[str
 
 
 def delete_observations(graph: Graph, asked: Sequence[Deletion]) -> tuple[Graph, int, list[str]]:
-    """How many of the asked items there were, and the asked names that no entity had."""
+    """How many of the requested items were found, and the requested names that no entity had."""
     held: dict[str, set[str]] = {}
     gone: dict[str, set[str]] = {}
     found, missing = 0, []
@@ -129,7 +131,7 @@ def delete_observations(graph: Graph, asked: Sequence[Deletion]) -> tuple[Graph,
 
 
 def delete_relations(graph: Graph, asked: Sequence[RelationKey]) -> tuple[Graph, int]:
-    """How many of the asked relations there were."""
+    """How many of the requested relations were found."""
     found = graph.relations(asked)
     gone = {line.order: line for line in found if line is not None}
     return graph.removing(relations=gone.values()), sum(line is not None for line in found)

@@ -1,7 +1,7 @@
 """Corrections that no tool makes: rename, merge, replace a text or a type. For the page and the command line.
 
-Each is a function from one snapshot to the next; by raising GraphError it changes nothing. What a record holds under
-keys that are not ours stays with it, and relations follow their entities. Relations that become the same are one.
+Each is a function from one snapshot to the next. If it raises GraphError, nothing has changed. The values under keys
+that are not ours stay with their record, and relations follow their entities. Relations that become equal are merged.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _OWN_OF_RELATIONS: Final = frozenset({*KIND_KEYS, *SOURCE_KEYS, *TARGET_KEYS, *R
 
 
 def rename_entity(graph: Graph, old: str, new: str) -> Graph:
-    """The entity under another name, which no entity may have; its relations follow."""
+    """Give the entity another name that no entity has. Its relations follow."""
     line = entity(graph, old)
     if new == old:
         return graph
@@ -55,9 +55,10 @@ def rename_entity(graph: Graph, old: str, new: str) -> Graph:
 
 
 def merge_entities(graph: Graph, source: str, target: str) -> Graph:
-    """`source` becomes part of `target`: its observations come behind, relations follow, relations between the two go.
+    """Merge `source` into `target`: its observations are added at the end, its relations follow, relations between the
+    two are removed.
 
-    The type of `target` stays; a type or another key that differs is kept in its record under `otherValues`.
+    The type of `target` stays. A different type or other value is kept in its record under `otherValues`.
     """
     line, into = entity(graph, source), entity(graph, target)
     if source == target:
@@ -70,7 +71,7 @@ def merge_entities(graph: Graph, source: str, target: str) -> Graph:
 
 
 def replace_observation(graph: Graph, name: str, old: str, new: str) -> Graph:
-    """Another text in the place of an observation. If the entity has the new one already, the old one goes."""
+    """Replace an observation's text. If the entity already has the new one, the old one is removed."""
     line = entity(graph, name)
     texts = line.observations()
     if old not in texts:
@@ -91,7 +92,7 @@ def replace_observation(graph: Graph, name: str, old: str, new: str) -> Graph:
 
 
 def change_type(graph: Graph, name: str, entity_type: str) -> Graph:
-    """Another type for an entity."""
+    """Give an entity another type."""
     line = entity(graph, name)
     if line.entity_type == entity_type:
         return graph
@@ -99,7 +100,7 @@ def change_type(graph: Graph, name: str, entity_type: str) -> Graph:
 
 
 def entity(graph: Graph, name: str) -> EntityLine:
-    """The first line of an entity. GraphError if there is none of this name."""
+    """The first line of an entity. GraphError if no entity has this name."""
     try:
         return graph.entities[name]
     except KeyError:
@@ -107,7 +108,7 @@ def entity(graph: Graph, name: str) -> EntityLine:
 
 
 def absorbed(line: EntityLine, other: EntityLine) -> EntityLine:
-    """The record with what another one says: observations that it lacks, in their form, and other keys."""
+    """The record with what another one adds to it: the observations that it lacks, in their form, and other keys."""
     have = {text for one in (line, *line.also) for text, _ in items_of(one)}
     lacking: dict[str, str] = {}
     for text, raw in items_of(other):
@@ -119,9 +120,9 @@ def absorbed(line: EntityLine, other: EntityLine) -> EntityLine:
 
 
 def _moved_relations(graph: Graph, old: str, new: str, *, loops: bool) -> tuple[list[RelationLine], list[RelationLine]]:
-    """The relations of `old` to be taken out, and those to be put in with `new` at their ends, at the same places.
+    """The relations of `old` to remove, and those to insert at the same places with `new` at their ends.
 
-    `loops`: keep a relation that joined the two and would then lead from the entity to itself.
+    `loops`: keep a relation that connected the two and would now lead from the entity to itself.
     """
     gone: list[RelationLine] = []
     made: dict[tuple[str, str, str], RelationLine] = {}
@@ -145,7 +146,7 @@ def _moved_relations(graph: Graph, old: str, new: str, *, loops: bool) -> tuple[
 
 
 def _placed(lines: list[EntityLine], before: EntityLine) -> EntityLine:
-    """Edited lines of one entity as one, each at the place where it stood."""
+    """Edited lines of one entity as one record, each line at its old place."""
     orders = [one.order for one in (before, *before.also)]
     first, *also = (line.placed(order) for line, order in zip(lines, orders, strict=True))
     return first.placed(first.order, tuple(also))

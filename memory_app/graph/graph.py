@@ -1,9 +1,9 @@
-"""The knowledge graph as one immutable snapshot: entities, relations, and what a file holds beside them.
+"""The knowledge graph as one immutable snapshot: entities, relations, and what else the file holds.
 
-Owns the indexes: entities by name, relations by the names they touch, lines in file order. A name that stands on
-several lines is one entity (first type, all observations), a relation that does is one relation; their lines stay
-apart. A snapshot is never changed: `adding`, `replacing`, `removing` and `exchanging` make the next one, which shares
-all that stayed, so a reader keeps a whole old state while a writer prepares a new one. Nobody else changes an index.
+Owns the indexes: entities by name, relations by the names at their ends, lines in file order. A name on several lines
+is one entity (first type, all observations), and a repeated relation is one relation; their lines stay separate. A
+snapshot never changes: `adding`, `replacing`, `removing` and `exchanging` make the next one, which shares everything
+that stayed. So a reader keeps a complete old state while a writer prepares a new one. No other module changes an index.
 
 No I/O, no clock, no thread.
 """
@@ -22,7 +22,7 @@ L = TypeVar("L", EntityLine, RelationLine)
 
 
 class Parts(Protocol):
-    """What a file holds: kept lines in front, records in order, kept lines at the end."""
+    """What a file holds: kept lines at the start, records in order, kept lines at the end."""
 
     @property
     def head(self) -> tuple[bytes, ...]: ...
@@ -35,8 +35,8 @@ class Parts(Protocol):
 class Batch:
     """Changes made one after the other, of which only the last graph will be kept.
 
-    A graph of the batch hands its indexes on to the next one, which changes them in place: a thousand changes copy them
-    once. The graph before has none from then on, so whoever still reads it fails, and never sees what came later.
+    Each graph of the batch passes its indexes on to the next one, which changes them in place: a thousand changes copy
+    them once. The previous graph has none from then on, so that a late reader fails instead of seeing later changes.
     """
 
     __slots__ = ("has_entities", "has_touching", "is_open", "steps")
@@ -48,12 +48,12 @@ class Batch:
         self.has_touching = False
 
     def close(self) -> None:
-        """From now on the last graph is like any other."""
+        """From now on the last graph is an ordinary one."""
         self.is_open = False
 
 
 class Graph:
-    """A snapshot. `entities` and `touching` are read by others and changed by nobody."""
+    """A snapshot. Others may read `entities` and `touching`; nobody changes them."""
 
     __slots__ = (
         "batch", "entities", "entity_lines", "head", "relation_lines", "repeats", "tail", "touching", "word_index",
@@ -151,9 +151,9 @@ class Graph:
         relations: Iterable[RelationLine] = (),
         kept: Iterable[bytes] = (),
     ) -> Graph:
-        """With new records behind the others of their kind, and lines that are no records at the end.
+        """Add new records behind the others of their kind, and lines that are no records at the end.
 
-        No entity of these names and no such relation may be there.
+        No entity may have one of these names, and no such relation may exist.
         """
         return self.exchanging(
             (),
@@ -164,12 +164,15 @@ class Graph:
         )
 
     def replacing(self, entities: Iterable[EntityLine]) -> Graph:
-        """With other first lines of entities that are there, at the same places; `also` of each replaces its further
-        lines in the same way."""
+        """Replace the first lines of existing entities, at the same places. `also` of each replaces its further lines
+        likewise.
+        """
         return self.exchanging((), list(entities), (), ())
 
     def removing(self, entities: Iterable[EntityLine] = (), relations: Iterable[RelationLine] = ()) -> Graph:
-        """Without these entities and relations, which are given by their first lines and go with the further ones."""
+        """Remove these entities and relations. They are given by their first lines; the further lines are removed with
+        them.
+        """
         return self.exchanging(list(entities), (), list(relations), ())
 
     def exchanging(
@@ -180,10 +183,10 @@ class Graph:
         relations: Sequence[RelationLine],
         kept: Iterable[bytes] = (),
     ) -> Graph:
-        """With records taken out and others put in at their own places: places that became free, or behind all.
+        """Remove records and insert others at their own places: places that became free, or places at the end.
 
-        No record may be there twice then. `kept` are further lines at the end that are no records. The graph itself if
-        there is nothing to do; an index that stays is shared, not copied.
+        No record may exist twice afterwards. `kept` are further lines at the end that are no records. Returns the graph
+        itself if there is nothing to do. An unchanged index is shared, not copied.
         """
         tail = (*self.tail, *kept)
         if not (gone_entities or entities or gone_relations or relations) and len(tail) == len(self.tail):
@@ -219,7 +222,7 @@ class Graph:
         )
 
     def relation(self, source: str, target: str, relation_type: str) -> RelationLine | None:
-        """The relation of these three texts. Costs the smaller number of relations at its two ends."""
+        """The relation with these three texts. Costs as much as the smaller number of relations at its two ends."""
         at_source, at_target = self.touching.get(source, ()), self.touching.get(target, ())
         for line in at_source if len(at_source) <= len(at_target) else at_target:
             if line.same_as(source, target, relation_type):
@@ -227,7 +230,7 @@ class Graph:
         return None
 
     def relations(self, keys: Iterable[tuple[str, str, str]]) -> list[RelationLine | None]:
-        """The relation of each key. An end that many keys name is gone over twice, however many they are."""
+        """The relation for each key. An end that many keys name is searched twice at most, however many they are."""
         found: list[RelationLine | None] = []
         looked_at: set[str] = set()
         indexes: dict[str, dict[tuple[str, str, str], RelationLine]] = {}
@@ -257,14 +260,14 @@ class Graph:
         return (line for line in self.relation_lines if id(line) not in again)
 
     def chunks(self) -> Iterator[bytes]:
-        """The bytes of the file that holds this graph, piece by piece."""
+        """The bytes of the file that holds this graph, in pieces."""
         return chunks(self.head, chain(self.entity_lines.joined(), self.relation_lines.joined()), self.tail)
 
 
 def _exchange(
     touching: dict[str, tuple[RelationLine, ...]], gone: Iterable[RelationLine], relations: Iterable[RelationLine]
 ) -> None:
-    """Take some relations out of the index, and put others in."""
+    """Remove some relations from the index, and insert others."""
     gone_at = {line.order for line in gone}
     new = _touching(relations)
     for line in gone:
@@ -284,7 +287,7 @@ def _exchange(
 
 
 def _placed(line: L, order: int) -> L:
-    """The line at its place; one that was just read is no other graph's yet, and need not be copied."""
+    """The line at its place. A line that was just read belongs to no other graph yet and need not be copied."""
     if line.order < 0:
         line.order = order
         return line
@@ -292,12 +295,12 @@ def _placed(line: L, order: int) -> L:
 
 
 def _placed_from(lines: Iterable[L], place: int) -> list[L]:
-    """The lines at this place and the next ones, each a record of its own."""
+    """The lines at this place and the following ones, each a record of its own."""
     return [line.placed(place + number) for number, line in enumerate(lines)]
 
 
 def _changed(lines: Blocks[L], gone: Iterable[L], new: Iterable[L]) -> Blocks[L]:
-    """The sequence without the lines of some records, and with new lines at their places or behind all."""
+    """The sequence without the lines of some records, and with new lines at their places or at the end."""
     changes: dict[int, L | None] = {one.order: None for line in gone for one in _lines_of(line)}
     last: list[L] = []
     for line in new:

@@ -1,4 +1,4 @@
-"""What a change takes away: whether the next snapshot still says everything that the previous one said."""
+"""Losses: whether the next snapshot still says everything that the previous one said."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ L = TypeVar("L", EntityLine, RelationLine)
 
 
 def takes_away(before: Graph, after: Graph) -> bool:
-    """Whether an entity, its type, an observation, a relation or a line of others is gone or another one.
+    """Whether an entity, its type, an observation, a relation or a line of other programs has disappeared or changed.
 
-    Costs the blocks that differ, so next to nothing where one snapshot was made from the other.
+    Costs only the blocks that differ, so next to nothing if one snapshot was made from the other.
     """
     for line in _gone(before.entity_lines, after.entity_lines):
         now = after.entities.get(line.name)
@@ -33,7 +33,7 @@ def takes_away(before: Graph, after: Graph) -> bool:
 
 
 def _gone(before: Blocks[L], after: Blocks[L]) -> Iterator[L]:
-    """The lines of one sequence that are not the very same at the same place of the other."""
+    """The lines of one sequence that are not the same objects at the same places in the other."""
     if before is after:
         return
     for old, new in zip_longest(before.blocks, after.blocks):

@@ -16,7 +16,7 @@ _MANY: float = 0.25
 
 
 class Found(NamedTuple):
-    """An answer: entities, relations among or at them, and (open_nodes) relations that lead outside."""
+    """An answer: entities, the relations among or at them, and (open_nodes) relations that lead outside."""
 
     entities: list[EntityLine]
     relations: list[RelationLine]
@@ -35,7 +35,7 @@ def open_nodes(graph: Graph, names: Sequence[str]) -> Found:
 
 
 def reached(graph: Graph, names: Iterable[str], depth: int) -> list[EntityLine]:
-    """The named entities in file order, then those that are one relation away from them, and so on up to `depth`."""
+    """The named entities in file order, then those one relation away from them, and so on up to `depth`."""
     found = {name: line for name in names if (line := graph.entities.get(name)) is not None}
     opened = _in_order(found.values())
     last = opened
@@ -63,7 +63,9 @@ def joined(
 
 
 class Matches(NamedTuple):
-    """What a search found: in file order, or best first if `loose`, since no entity holds all of the words."""
+    """What a search found, in file order, or best first if `loose`, which means that no entity holds all of the
+    words.
+    """
 
     lines: list[EntityLine]
     loose: bool = False

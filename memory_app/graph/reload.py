@@ -1,9 +1,9 @@
-"""Reloading: the next snapshot of a file that somebody else changed, at the cost of what changed.
+"""Reloading: the next snapshot of a file that another program changed, at the cost of what changed.
 
-Another process's save leaves all lines but a few as they were. The blocks before the first and after the last
-difference are compared as a whole; only the lines between are looked at, and only those that are new are parsed. Where
-the difference is of another kind (lines of both sorts moved, names on several lines, unknown lines, records of other
-shapes) the whole file is read again, lines that were known without being parsed.
+Another process's save leaves nearly all lines as they were. The blocks before the first and after the last difference
+are compared as a whole; only the lines between them are examined, and only new lines are parsed. For other differences
+(lines of both kinds moved, names on several lines, unknown lines, records of other shapes) the whole file is read
+again; known lines are still not parsed.
 
 No I/O.
 """
@@ -21,13 +21,13 @@ L = TypeVar("L", EntityLine, RelationLine)
 
 
 class _NotPatchable(Exception):
-    """The difference cannot be patched in: the whole file has to be read."""
+    """The difference cannot be patched in: the whole file must be read."""
 
 
 def reload(old: Graph, data: bytes) -> tuple[Graph, document.Contents | None]:
-    """The graph that the bytes hold; `old` itself if they hold the same. Contents only where the whole file was read.
+    """The graph that the bytes hold; `old` itself if they hold the same. Contents only if the whole file was read.
 
-    NotAMemory where the file has become something else.
+    NotAMemory if the file has become something else.
     """
     try:
         return _patched(old, data), None
@@ -49,12 +49,14 @@ def _raws(graph: Graph) -> list[bytes]:
 
 
 def has_orphans(graph: Graph) -> bool:
-    """Whether some kept line may be an observation that becomes a record once its entity is there."""
+    """Whether a kept line may be an observation that becomes a record once its entity exists."""
     return any(b'"observation"' in raw for raw in (*graph.head, *graph.tail))
 
 
 def _is_bare(graph: Graph) -> bool:
-    """Whether a graph is unknown lines alone: the file's own marker tells that it is a memory and parts them."""
+    """Whether a graph has nothing but unknown lines. The file's own marker then shows that it is a memory and separates
+    them.
+    """
     return bool(graph.head or graph.tail) and not graph.entity_lines.size + graph.relation_lines.size
 
 
@@ -104,7 +106,9 @@ def _patched(old: Graph, data: bytes) -> Graph:
 
 
 def _difference(old: Graph, data: bytes) -> tuple[int, int, bytes]:
-    """Where the bytes differ from the old file: in which of its blocks, entities' first, from and to; by what lines."""
+    """Where the bytes differ from the old file: in which of its blocks (entities first), from where to where, and the
+    new lines there.
+    """
     head, tail = (b"".join(line + b"\n" for line in kept) for kept in (old.head, old.tail))
     blocks = [*old.entity_lines.joined(), *old.relation_lines.joined()]
     start, end = len(head), len(data) - len(tail)
@@ -136,7 +140,7 @@ def _only_record(raw: bytes) -> Line:
 
 
 def _placed(old: list[L], new: list[L], reaches_end: bool, end: int) -> list[L]:
-    """The new lines at the old lines' places, in order, and behind all others where there are more of them."""
+    """The new lines at the places of the old ones, in order; further ones at the end."""
     places = [line.order for line in old]
     if len(new) > len(places):
         if not reaches_end:
@@ -168,7 +172,7 @@ def _put(
 
 
 def _common(one: list[bytes], other: list[bytes]) -> int:
-    """How many lines are the same from the start."""
+    """How many lines are equal from the start."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -180,7 +184,7 @@ def _common(one: list[bytes], other: list[bytes]) -> int:
 
 
 def _common_end(one: list[bytes], other: list[bytes], most: int) -> int:
-    """How many lines are the same at the end, at most `most`."""
+    """How many lines are equal at the end, at most `most`."""
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2

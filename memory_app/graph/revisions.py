@@ -1,7 +1,7 @@
-"""What a change did to the graph, and how to undo it.
+"""Revisions: what a change did to the graph, and how to undo it.
 
-A revision holds the records themselves, so that taking it back gives all keys and forms back too. It is taken back as
-far as that loses nothing that came later, else GraphError says what stands in the way.
+A revision holds the records themselves, so undoing it restores all keys and forms too. It is undone as far as that
+loses nothing that came later; otherwise GraphError says what stands in the way.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from memory_app.jsonl.records import EntityLine, RelationLine, strings_json
 
 
 class EntityRevision(NamedTuple):
-    """An entity before and after; None: it was not there."""
+    """An entity before and after; None where it did not exist."""
 
     name: str
     before: EntityLine | None
@@ -36,12 +36,12 @@ class Revision(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many entities and relations it touches."""
+        """How many entities and relations it affects."""
         return len(self.entities) + len(self.gone) + len(self.new)
 
 
 def between(before: Graph, after: Graph) -> Revision:
-    """What differs. Costs a look at each entity and relation; what the snapshots share is passed over quickly."""
+    """The difference of two snapshots. Looks at each entity and relation; shared parts are skipped quickly."""
     entities = [
         EntityRevision(name, was, line)
         for name, line in after.entities.items()
@@ -56,7 +56,7 @@ def between(before: Graph, after: Graph) -> Revision:
 
 
 def take_back(graph: Graph, revision: Revision) -> Graph:
-    """The graph without the change. GraphError where something later would be lost, or would be in the way."""
+    """The graph without the change. GraphError if something later would be lost or is in the way."""
     graph = graph.removing(relations=_stored(graph, revision.new))
     for name, before, after in revision.entities:
         now = graph.entities.get(name)
@@ -81,8 +81,7 @@ def take_back(graph: Graph, revision: Revision) -> Graph:
 
 
 def as_json(revision: Revision) -> bytes:
-    """The revision as a JSON object: `entities` as they are now, `gone` names, `relations` that are new, and
-    `goneRelations`."""
+    """The revision as a JSON object: `entities` as they are now, `gone` names, new `relations`, and `goneRelations`."""
     gone = strings_json([one.name for one in revision.entities if one.after is None])
     return b"".join(
         (
@@ -107,7 +106,9 @@ def _without(graph: Graph, name: str, now: EntityLine | None, after: EntityLine 
 
 
 def _facts_back(graph: Graph, name: str, before: EntityLine, after: EntityLine) -> Graph:
-    """An entity that was changed since: its observations and type alone, as far as they are of this change."""
+    """An entity that was changed since: only its observations and type are restored, as far as they belong to this
+    change.
+    """
     old, new = before.observations(), after.observations()
     had, has = set(old), set(new)
     graph, _, _ = delete_observations(graph, [Deletion(name, tuple(text for text in new if text not in had))])
@@ -127,7 +128,7 @@ def _stored(graph: Graph, lines: Iterable[RelationLine]) -> list[RelationLine]:
 
 
 def _unshared(graph: Graph, other: Graph) -> dict[tuple[str, str, str], RelationLine]:
-    """The relations in blocks that the two graphs do not share, by what they are known by."""
+    """The relations in blocks that the two graphs do not share, by their keys."""
     shared = {id(block) for block in other.relation_lines.blocks}
     lines = (line for block in graph.relation_lines.blocks if id(block) not in shared for line in block.lines)
     found: dict[tuple[str, str, str], RelationLine] = {}

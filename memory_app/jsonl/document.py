@@ -62,11 +62,13 @@ _WIDE_STARTS: Final = tuple(start for start, _ in _UTF16_AND_32)
 
 
 class NotAMemory(MemoryServerError):
-    """The file is something else: it is neither served nor written. The store names the file."""
+    """The file is something else: it is neither served nor written. The store names the file in its error."""
 
 
 class Contents(NamedTuple):
-    """What a file holds: kept lines in front, records in order, kept lines at the end; what was tolerated."""
+    """What a file holds: kept lines at the start, records in order, kept lines at the end, and notices of what was
+    tolerated.
+    """
 
     head: tuple[bytes, ...]
     lines: tuple[Line, ...]
@@ -76,9 +78,10 @@ class Contents(NamedTuple):
 
 
 def read(data: bytes, known: Mapping[bytes, Line] | None = None) -> Contents:
-    """All that a file's bytes hold. `known` are lines that were read before, by their bytes: they are not parsed again.
+    """Read all that a file's bytes hold. `known` maps the bytes of lines that were read before to their records: these
+    lines are not parsed again.
 
-    NotAMemory where the file is something else.
+    NotAMemory if the file is something else.
     """
     wide = _recoded(data)
     if wide is not None:
@@ -106,7 +109,7 @@ def read(data: bytes, known: Mapping[bytes, Line] | None = None) -> Contents:
 
 
 def reads_as_memory(data: bytes) -> bool:
-    """Whether a file of these bytes is a memory, in whatever shape."""
+    """Whether a file with these bytes is a memory, in any of the shapes that are understood."""
     try:
         read(data)
     except NotAMemory:
@@ -175,7 +178,7 @@ def _read_lines(data: bytes, known: Mapping[bytes, Line]) -> Contents:
 
 
 def _without_orphans(lines: list[Line]) -> tuple[list[Line], list[bytes]]:
-    """The lines without those observations whose entity no line states, and these as they stand in the file."""
+    """Split off the observation lines whose entity no line defines. They are returned as they are in the file."""
     parts = {line.name for line in lines if isinstance(line, EntityLine) and line.part}
     if not parts:
         return lines, []
@@ -191,7 +194,7 @@ def _without_orphans(lines: list[Line]) -> tuple[list[Line], list[bytes]]:
 
 
 def _records_of(line: bytes) -> list[Line | bytes] | None:
-    """What a document on one line holds; None if it is none, or has no record."""
+    """The records of a document that is on one line; None if it is no document or has no record."""
     try:
         value = parse_all(line.decode().lstrip("\ufeff").strip(" \t\r,"))
         found = list(_expand(value)) if isinstance(value, list) or _is_document(value) or _inside(value) else []
@@ -206,18 +209,18 @@ def _distinct(numbers: Sequence[int]) -> tuple[int, ...]:
 
 
 def _is_ours(line: bytes) -> bool:
-    """A known marker, or a record that cannot be read."""
+    """Whether this is a known marker, or a record that cannot be read."""
     return bool(_MARKER.match(line) or _RECORD_START.match(line))
 
 
 def _is_torn(line: bytes) -> bool:
-    """The beginning of a record."""
+    """Whether this is the beginning of a record."""
     stripped = line.strip(_AROUND)
     return len(stripped) > len(b'{"type"') and any(start.startswith(stripped) for start in _TORN_STARTS)
 
 
 def _is_one_value(data: bytes) -> bool:
-    """Whether the file as a whole is one JSON array or object, although some of its lines read as records."""
+    """Whether the whole file is one JSON array or object, although some of its lines can be read as records."""
     try:
         return isinstance(parse_all(data.decode().lstrip("\ufeff")), dict | list)
     except ValueError:
@@ -225,7 +228,9 @@ def _is_one_value(data: bytes) -> bool:
 
 
 def _read_document(data: bytes) -> Contents | None:
-    """The records of a file that is one JSON document, an array, or objects over several lines. None if it is none."""
+    """The records of a file that is one JSON document, an array, or objects over several lines; None if it is none of
+    these.
+    """
     try:
         values = list(_values(data.decode().lstrip("\ufeff")))
         pieces = [piece for value in values for piece in _expand(value)]
@@ -263,7 +268,7 @@ def _values(text: str) -> Iterator[Any]:
 
 
 def _is_of_another_program(values: Sequence[Any], lines: Sequence[Line]) -> bool:
-    """Whether it only looks like ours: entities without one observation, type or relation, and other keys."""
+    """Whether a document only looks like ours: its entities have no observation, type or relation, but other keys."""
     if any(not isinstance(line, EntityLine) or line.entity_type or line.own_observations() for line in lines):
         return False
     ours = {*_PARTS, *_WRAPPERS, "name", "type", "entityType", "observations"}
@@ -280,14 +285,16 @@ def _is_document(value: Any) -> bool:
 
 
 def _inside(value: Any) -> str | None:
-    """The key of a wrapper under which the document is."""
+    """The key of the wrapper that contains the document."""
     if not isinstance(value, dict) or _is_document(value):
         return None
     return next((key for key in _WRAPPERS if _is_document(value.get(key))), None)
 
 
 def _is_empty(value: Any) -> bool:
-    """A document of our kind without one item. One with other keys has to have lists of both kinds."""
+    """Whether this is a document of our kind without any item. If it has other keys, it must have lists of both
+    kinds.
+    """
     if value in ({}, []):
         return True
     inside = _inside(value)
@@ -299,7 +306,7 @@ def _is_empty(value: Any) -> bool:
 
 
 def _expand(value: Any) -> Iterator[Line | bytes]:
-    """The records of a value, and what it holds beside them."""
+    """The records of a value, and the other things that it holds."""
     inside = _inside(value)
     if isinstance(value, list):
         for item in value:
@@ -319,7 +326,7 @@ def _expand(value: Any) -> Iterator[Line | bytes]:
 
 
 def _items(part: Any) -> list[Any]:
-    """The items of a part of a document: a list, an object by names, or one by types and names."""
+    """The items of one part of a document: a list, an object keyed by name, or one keyed by type and name."""
     if isinstance(part, list):
         return part
     if not isinstance(part, dict):
@@ -332,12 +339,12 @@ def _items(part: Any) -> list[Any]:
 
 
 def _is_group(group: dict[str, Any]) -> bool:
-    """Whether these are entities by name, and not one entity."""
+    """Whether these are entities keyed by name, and not one entity."""
     return bool(group) and all(isinstance(item, dict) for item in group.values()) and "properties" not in group
 
 
 def _flat(item: Any) -> Any:
-    """An entity with the observations that lie in its properties, if it has none elsewhere."""
+    """An entity with the observations from its properties, if it has none elsewhere."""
     if isinstance(item, dict) and observations_key(item) is None and isinstance(item.get("properties"), dict):
         key = observations_key(item["properties"])
         if key is not None:
@@ -346,7 +353,7 @@ def _flat(item: Any) -> Any:
 
 
 def _names_by_id(document: dict[str, Any]) -> dict[Any, str]:
-    """The names of a document's entities by the ids that its relations may use."""
+    """The names of a document's entities, by the ids that its relations may use."""
     found: dict[Any, str] = {}
     for part in ("entities", "nodes"):
         for item in _items(document.get(part)):

@@ -51,7 +51,9 @@ _scan_string: Final = json.decoder.scanstring  # type: ignore[attr-defined]
 
 
 def read_line(line: bytes) -> list[Line | bytes]:
-    """The records of one line of a file, in order; what is not a record of ours comes as its bytes. Blank: nothing."""
+    """The records on one line of a file, in order. Anything that is no record of ours is returned as its bytes. A blank
+    line holds nothing.
+    """
     try:
         text = line.decode()
     except UnicodeDecodeError:
@@ -80,7 +82,9 @@ def read_line(line: bytes) -> list[Line | bytes]:
 
 
 def from_value(value: Any, kind: str | None) -> Line | bytes:
-    """A record in our form from a value of another shape; `kind` is what the place says it is. Bytes if it is none."""
+    """A record in our form, made from a value of another shape. `kind` is the kind that its place in the document
+    implies. The value's bytes if it is no record.
+    """
     made = record(value, b"{}", kind)  # no escape in these bytes: lone surrogates stay, to be written as escapes
     if made is None:
         return encode(value)
@@ -105,12 +109,12 @@ def from_value(value: Any, kind: str | None) -> Line | bytes:
 
 
 def with_observations(line: EntityLine, added: Sequence[str]) -> EntityLine:
-    """The record with observations put at its end; every other byte stays."""
+    """The record with these observations added at the end. Every other byte stays."""
     return with_items(line, [quote(text) for text in added])
 
 
 def with_items(line: EntityLine, added: Sequence[str]) -> EntityLine:
-    """The same for items that are given as their JSON."""
+    """As `with_observations`, for items that are given as JSON."""
     text = _in_our_keys(line)
     items = ",".join(added)
     span = _span(text, "observations")
@@ -129,14 +133,14 @@ def with_items(line: EntityLine, added: Sequence[str]) -> EntityLine:
 
 
 def without_observations(line: EntityLine, gone: Collection[str]) -> EntityLine:
-    """The record without each observation of these texts; every other item keeps its form."""
+    """The record without any observation that has one of these texts. Every other item keeps its form."""
     held = items_of(line)
     kept = [raw for said, raw in held if said not in gone]
     return line if len(kept) == len(held) else _with_all_items(line, kept)
 
 
 def with_observation_replaced(line: EntityLine, old: str, new: str) -> EntityLine:
-    """The record with an observation's text replaced wherever it stands; an object keeps its other keys."""
+    """The record with an observation's text replaced wherever it occurs. An object keeps its other keys."""
     held = items_of(line)
     if all(said != old for said, _ in held):
         return line
@@ -144,7 +148,7 @@ def with_observation_replaced(line: EntityLine, old: str, new: str) -> EntityLin
 
 
 def items_of(line: EntityLine) -> list[tuple[str | None, str]]:
-    """The observations of this line alone: what each says, and its JSON."""
+    """The observations of this line alone: the text of each, and its JSON."""
     text = _editable(line)
     span = _observations_span(line, text)
     if span is None:
@@ -164,27 +168,27 @@ def items_of(line: EntityLine) -> list[tuple[str | None, str]]:
 
 
 def with_name(line: EntityLine, name: str) -> EntityLine:
-    """The record of another name; every other byte stays."""
+    """The record with another name. Every other byte stays."""
     keys = OWNER_KEYS if line.part else ("name",)
     return _edited(line, _with_value(_editable(line), keys, name))
 
 
 def with_type(line: EntityLine, entity_type: str) -> EntityLine:
-    """The record of another type; every other byte stays."""
+    """The record with another type. Every other byte stays."""
     return _edited(line, _with_value(_in_our_keys(line), TYPE_KEYS, entity_type))
 
 
 def with_ends(line: RelationLine, source: str, target: str) -> RelationLine:
-    """The relation between other ends, under our keys; every other byte stays."""
+    """The relation between other ends, under our keys. Every other byte stays."""
     text = _with_value(_with_value(_relation_in_our_keys(line), SOURCE_KEYS, source), TARGET_KEYS, target)
     return _edited_relation(line, text)
 
 
 def with_other_keys(line: L, other: Line, own: Collection[str], differing: str) -> L:
-    """The record with what another one holds under keys that are not `own`.
+    """The record with the values that another record holds under keys that are not `own`.
 
-    What the record has under the same key stays; a value that differs from it is kept in an object under the key
-    `differing`, in a list under its own key.
+    The record keeps its own value for a key that both have. A different value from the other record goes into an object
+    under the key `differing`, as a list under its own key.
     """
     text, taken = (_editable(one) if isinstance(one, EntityLine) else one.raw.decode() for one in (line, other))
     have = {key: text[start:end] for key, _, start, end in _members(text)}
@@ -216,7 +220,7 @@ def with_other_keys(line: L, other: Line, own: Collection[str], differing: str) 
 
 
 def chunks(head: Sequence[bytes], records: Iterable[bytes], tail: Sequence[bytes]) -> Iterator[bytes]:
-    """The bytes of a file in our form, piece by piece: kept lines, records as pieces of whole lines, kept lines."""
+    """The bytes of a file in our form, in pieces of whole lines: kept lines, records, kept lines."""
     empty = True
     if head:
         yield _joined(head)
@@ -239,7 +243,7 @@ def _with_each_once(held: Any, others: Sequence[Any]) -> list[Any]:
 
 
 class _Member(NamedTuple):
-    """A key of a record's text and its value: where both stand."""
+    """A key in a record's text and its value: the positions of both."""
 
     key: str
     start: int
@@ -261,12 +265,12 @@ def _members(text: str) -> Iterator[_Member]:
 
 
 def _span(text: str, key: str) -> tuple[int, int] | None:
-    """Where the value of a key stands in a record's text."""
+    """The position of a key's value in a record's text."""
     return next(((start, end) for found, _, start, end in _members(text) if found == key), None)
 
 
 def _in_our_keys(line: EntityLine) -> str:
-    """The record's text with our keys in place of the spellings that are read for them."""
+    """The record's text with our keys in place of the spellings that we also read."""
     text = line.raw.decode()
     if line.plain:
         return text
@@ -280,7 +284,7 @@ def _in_our_keys(line: EntityLine) -> str:
 
 
 def _relation_in_our_keys(line: RelationLine) -> str:
-    """The same for a relation."""
+    """As `_in_our_keys`, for a relation."""
     text = line.raw.decode()
     value = parse(text)[0]
     renamed: dict[str | None, str] = {
@@ -292,7 +296,7 @@ def _relation_in_our_keys(line: RelationLine) -> str:
 
 
 def _with_keys(text: str, value: dict[str, Any], renamed: dict[str | None, str], kind: str, type_key: str) -> str:
-    """A record's text with these keys renamed. One that states its own type in place of its kind gets both."""
+    """A record's text with these keys renamed. A record that states its own type in place of its kind gets both."""
     stated = first_key(value, KIND_KEYS)
     named = any(ours == type_key for key, ours in renamed.items() if key is not None)
     own_type = stated is not None and value[stated] != kind and not named
@@ -314,7 +318,7 @@ def _with_keys(text: str, value: dict[str, Any], renamed: dict[str | None, str],
 
 
 def _editable(line: EntityLine) -> str:
-    """The text in which a record is edited; one of observations alone keeps its keys."""
+    """The text in which a record is edited. A record of observations alone keeps its keys."""
     return line.raw.decode() if line.part else _in_our_keys(line)
 
 
@@ -324,7 +328,9 @@ def _observations_span(line: EntityLine, text: str) -> tuple[int, int] | None:
 
 
 def _with_value(text: str, keys: Sequence[str], value: str) -> str:
-    """A record's text with another string under the one of these keys that is read, the first if there is none."""
+    """A record's text with a new string as the value of whichever of these keys is read, or of the first key if there
+    is none.
+    """
     key = first_key(parse(text)[0], keys)
     span = None if key is None else _span(text, key)
     if span is None:

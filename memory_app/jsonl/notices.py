@@ -9,7 +9,9 @@ _LINES_SHOWN: Final = 5
 
 
 class Notice(NamedTuple):
-    """Never holds contents of the file. `what` is about each of the `lines`, if there are any, else about the file."""
+    """Never holds contents of the file. `what` is said about each of the `lines`, or about the file if there are
+    none.
+    """
 
     what: str
     lines: tuple[int, ...] = ()
@@ -19,7 +21,7 @@ class Notice(NamedTuple):
 
     @property
     def kind(self) -> Hashable:
-        """Equal for notices of which one is enough: lines that have moved are nothing new, more of them are."""
+        """Equal for notices of which one is enough. Lines that only moved are nothing new; additional lines are."""
         return self.what, len(self.lines)
 
     def __str__(self) -> str:

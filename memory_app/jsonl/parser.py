@@ -16,7 +16,7 @@ _SPACE: Final = re.compile(r"[ \t\r\n]*")
 
 
 class NotTaken(ValueError):
-    """A text that is no JSON, or that the file format does not take. `position`: the character where that shows."""
+    """The text is no JSON, or the file format does not accept it. `position` is the character where that shows."""
 
     def __init__(self, reason: str, position: int | None = None) -> None:
         super().__init__(reason if position is None else f"{reason} at character {position}")
@@ -48,7 +48,9 @@ _scan: Final[Callable[[str, int], tuple[Any, int]]] = json.JSONDecoder(  # type:
 
 
 def parse(text: str, position: int = 0) -> tuple[Any, int]:
-    """The JSON value that starts at `position`, and where it ends. `NotTaken` where it is not one we take."""
+    """The JSON value that starts at `position`, and the position where it ends. `NotTaken` if the format does not
+    accept it.
+    """
     try:
         return _scan(text, position)
     except StopIteration as end:
@@ -70,7 +72,7 @@ def skip_space(text: str, position: int) -> int:
 
 
 def parse_all(text: str) -> Any:
-    """The one JSON value that `text` is. `NotTaken` where it is not one, or more than one."""
+    """The one JSON value that `text` is. `NotTaken` if it is not exactly one."""
     value, end = parse(text, skip_space(text, 0))
     if skip_space(text, end) != len(text):
         raise NotTaken("something follows the value")

@@ -51,7 +51,7 @@ _NESTED: Final = frozenset({dict, list})
 class EntityLine:
     """An entity's record: one line. `also` holds the further lines of the same name, on the first of them only.
 
-    With `part` it is a record of observations alone, which belongs to the entity that another line states.
+    With `part` it is a record of observations alone, which belongs to an entity that another line defines.
     """
 
     __slots__ = ("also", "entity_type", "name", "order", "part", "plain", "raw")
@@ -75,13 +75,13 @@ class EntityLine:
         self.part = part
 
     def placed(self, order: int, also: tuple[EntityLine, ...] = ()) -> EntityLine:
-        """The same record at another place of the file."""
+        """The same record at another place in the file."""
         if order == self.order and also is self.also:
             return self
         return EntityLine(self.raw, self.name, self.entity_type, self.plain, order, also, self.part)
 
     def observations(self) -> list[str]:
-        """What is observed of the entity, over all of its lines: each line's in its order, later lines' if new."""
+        """All observations of the entity: those of each line in order, from later lines only what is new."""
         found = self.own_observations()
         if self.also:
             seen = set(found)
@@ -105,7 +105,7 @@ class EntityLine:
 
 
 class RelationLine:
-    """A relation's record: one line. `also` holds further lines that say the same, on the first of them only."""
+    """A relation's record: one line. `also` holds further lines with the same relation, on the first of them only."""
 
     __slots__ = ("also", "order", "raw", "relation_type", "source", "target")
 
@@ -126,13 +126,13 @@ class RelationLine:
         self.also = also
 
     def placed(self, order: int, also: tuple[RelationLine, ...] = ()) -> RelationLine:
-        """The same record at another place of the file."""
+        """The same record at another place in the file."""
         if order == self.order and also is self.also:
             return self
         return RelationLine(self.raw, self.source, self.target, self.relation_type, order, also)
 
     def same_as(self, source: str, target: str, relation_type: str) -> bool:
-        """Whether this is the relation of these three texts."""
+        """Whether this is the relation with these three texts."""
         return self.target == target and self.relation_type == relation_type and self.source == source
 
     def served(self) -> bytes:
@@ -145,24 +145,24 @@ Line: TypeAlias = "EntityLine | RelationLine"
 
 
 def new_entity(name: str, entity_type: str, observations: Sequence[str]) -> EntityLine:
-    """A record of ours. The texts hold no lone surrogates."""
+    """A new record in our form. The texts contain no lone surrogates."""
     return EntityLine(b'{"type":"entity",' + _entity_json(name, entity_type, observations)[1:], name, entity_type, True)
 
 
 def new_relation(source: str, target: str, relation_type: str) -> RelationLine:
-    """A record of ours. The texts hold no lone surrogates."""
+    """A new record in our form. The texts contain no lone surrogates."""
     line = RelationLine(b"", source, target, relation_type)
     line.raw = b'{"type":"relation",' + line.served()[1:]
     return line
 
 
 def encode(value: Any) -> bytes:
-    """Any JSON value in our form: compact, non-ASCII as itself, a lone surrogate as its escape."""
+    """Encode any JSON value in our form: compact, non-ASCII as itself, a lone surrogate as its escape."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
 
 
 def strings_json(texts: Sequence[str]) -> bytes:
-    """An array of texts that hold no lone surrogates, as compact JSON."""
+    """An array of texts without lone surrogates, as compact JSON."""
     return ("[" + ",".join(map(quote, texts)) + "]").encode()
 
 
@@ -172,9 +172,10 @@ def _entity_json(name: str, entity_type: str, observations: Sequence[str]) -> by
 
 
 def record(value: Any, raw: bytes, kind: str | None = None) -> Line | None:
-    """The record that a parsed value is, if it is one of ours; `raw` are its bytes, `kind` overrides what it states.
+    """The record that a parsed value represents, if it is one of ours. `raw` are its bytes; `kind` overrides the kind
+    that it states.
 
-    Lone surrogates are only looked for where the bytes hold an escape.
+    Lone surrogates are only searched for where the bytes contain an escape.
     """
     if type(value) is not dict:
         return None
@@ -218,7 +219,9 @@ def record(value: Any, raw: bytes, kind: str | None = None) -> Line | None:
 
 
 def _kind_of(stated: str, value: dict[str, Any]) -> str | None:
-    """What a record is by the type that it states; programs put an entity's or relation's own type there, too."""
+    """The kind of a record, from the type that it states. Some programs put an entity's or a relation's own type
+    there.
+    """
     kind = _KINDS.get(stated)
     if kind is None and stated and not stated.startswith("_"):
         if type(value.get("observations")) is list and _word(value.get("name")) is not None:
@@ -229,7 +232,7 @@ def _kind_of(stated: str, value: dict[str, Any]) -> str | None:
 
 
 def _guess(value: dict[str, Any]) -> str | None:
-    """A record that does not state its type is told by its keys."""
+    """The kind of a record that does not state its type, from its keys."""
     if "name" in value and any(key in value for key in ("observations", *_OWN_TYPE_KEYS)):
         return "entity"
     if "from" in value and "to" in value and any(key in value for key in _OWN_RELATION_KEYS):
@@ -272,7 +275,7 @@ def _first(value: dict[str, Any], keys: Sequence[str]) -> str | None:
 
 
 def first_key(value: dict[str, Any], keys: Sequence[str]) -> str | None:
-    """Under which of these keys the value holds what they all mean."""
+    """The first of these equivalent keys under which the value holds something."""
     for key in keys:
         if key in value and _word(value[key]) is not None:
             return key
@@ -280,7 +283,7 @@ def first_key(value: dict[str, Any], keys: Sequence[str]) -> str | None:
 
 
 def _word(value: Any) -> str | None:
-    """A name or type: a text, or a number's own text."""
+    """A name or type: a text, or the text of a number."""
     if type(value) is str:
         return value
     if type(value) in (int, float):
@@ -297,7 +300,7 @@ def _observations(value: dict[str, Any]) -> list[str]:
 
 
 def observations_key(value: dict[str, Any]) -> str | None:
-    """Under which key a record has its observations: ours if it is there, else the first other one that says any."""
+    """The key under which a record has its observations: ours if it exists, otherwise the first other one with any."""
     if "observations" in value:
         return "observations"
     for key in OBSERVATION_KEYS:
@@ -308,14 +311,14 @@ def observations_key(value: dict[str, Any]) -> str | None:
 
 
 def name_key(value: dict[str, Any]) -> str | None:
-    """Under which key an entity has its name: ours, else the first other one that holds a text."""
+    """The key under which an entity has its name: ours, otherwise the first other one that holds a text."""
     if _word(value.get("name")) is not None:
         return "name"
     return next((key for key in NAME_KEYS if type(value.get(key)) is str and value[key]), None)
 
 
 def listed(items: Any) -> Any:
-    """The list that observations are, also where it lies in an object of its own."""
+    """The list of observations, also if it is inside an object of its own."""
     if type(items) is dict and len(items) == 1:
         ((key, held),) = items.items()
         if key in _LIST_KEYS and type(held) is list:
@@ -324,7 +327,7 @@ def listed(items: Any) -> Any:
 
 
 def observation_text(item: Any) -> str | None:
-    """What an observation says: a text, an object's text, nothing for null, anything else as JSON."""
+    """The text of an observation: a text itself, an object's text, nothing for null, JSON for anything else."""
     if item is None:
         return None
     if type(item) is not str:

@@ -48,7 +48,9 @@ _PROFILE: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 class Surroundings(NamedTuple):
-    """What the choice depends on beside the options. `server_folder` None: installed as a package."""
+    """What the choice depends on besides the options. `server_folder` is None if the program was installed as a
+    package.
+    """
 
     environ: Mapping[str, str]
     platform: str
@@ -57,9 +59,9 @@ class Surroundings(NamedTuple):
 
 
 class Location(NamedTuple):
-    """The memory file; `why` it is that one, in a few words; `notes` to tell on stderr, a line each.
+    """The memory file; `why` says in a few words why it is this one; `notes` are lines for stderr.
 
-    `old` is the file of the old name that is to be moved there first, see `migration`.
+    `old` is the file of the old name that must first be moved there, see `migration`.
     """
 
     path: str
@@ -68,12 +70,12 @@ class Location(NamedTuple):
     old: str | None = None
 
     def noted(self, note: str) -> Location:
-        """The same location, with one line more for stderr."""
+        """The same location with one more line for stderr."""
         return self._replace(notes=(*self.notes, note))
 
 
 def surroundings(environ: Mapping[str, str], program: str, package_folder: str = PACKAGE) -> Surroundings:
-    """Those of this process. `program` is sys.argv[0]."""
+    """The surroundings of this process. `program` is sys.argv[0]."""
     try:
         current: str | None = os.getcwd()
     except OSError:  # it was removed
@@ -82,12 +84,12 @@ def surroundings(environ: Mapping[str, str], program: str, package_folder: str =
 
 
 def archive(environ: Mapping[str, str], program: str) -> str | None:
-    """The archive that runs, as it was called; None if the program runs otherwise. `program` is sys.argv[0]."""
+    """The running archive, as it was called; None if the program runs otherwise. `program` is sys.argv[0]."""
     return environ.get(environment.ARCHIVE) or (program if _is_archive(program) else None)
 
 
 def locate(file: str | None, profile: str | None, around: Surroundings) -> Location:
-    """The memory file for `--file` and `--profile`. UsageError if what was given is invalid."""
+    """The memory file for `--file` and `--profile`. UsageError if the given value is invalid."""
     notes = tuple(
         f"{shown(name)} is set, but this program does not read it: did you mean {meant}?"
         for name, meant in environment.misspelt(around.environ, around.platform)
@@ -116,7 +118,7 @@ def locate(file: str | None, profile: str | None, around: Surroundings) -> Locat
 
 
 def literal_path(written: str, base: str | None, around: Surroundings) -> str | None:
-    """The memory at the path taken as it is written, as the npm server takes it; None if there is no file."""
+    """The memory at the path taken literally, as the npm server takes it; None if there is no file."""
     if "\0" in written or (base is None and not flavour(around.platform).isabs(written)):
         return None
     path = file_path(written, base or "", around.platform)
@@ -126,7 +128,7 @@ def literal_path(written: str, base: str | None, around: Surroundings) -> str | 
 
 
 def _set(name: str, around: Surroundings) -> str | None:
-    """A variable's value as it is written; None if nothing is left of it without white space and quotes."""
+    """A variable's value as written; None if nothing remains without white space and quotes."""
     value = value_of(name, around.environ, around.platform)
     return value if value is not None and unquoted(value) else None
 
@@ -134,7 +136,7 @@ def _set(name: str, around: Surroundings) -> str | None:
 def _given(
     written: str, source: str, base: str | None, base_name: str, around: Surroundings, notes: tuple[str, ...]
 ) -> Location:
-    """The memory at a path that was given. UsageError if there is none there, and could be none."""
+    """The memory at a given path. UsageError if there is none and none could be created."""
     literal = literal_path(written, base, around)
     try:
         path = _file(written, source, base, base_name, around)
@@ -159,13 +161,13 @@ def _given(
 
 
 def _expanded_before(written: str, platform: str) -> bool:
-    """Whether 1.0 expanded this path, so that its memory is at the expanded one."""
+    """Whether version 1.0 expanded this path, so that its memory is at the expanded path."""
     forms = r"~[^/]*/|\$\{[^}:]*\}" if platform != "win32" else r"~[^/\\]*[/\\]|\$\{[^}:]*\}|%[^%]+%|\""
     return re.match(forms, written) is not None or re.search(r"\$\{[^}:]*\}", written) is not None
 
 
 def _move(literal: str, path: str | None, platform: str) -> str:
-    """The command line that moves a memory; to a place of one's choice where none is known."""
+    """The command line that moves a memory, to a place of the user's choice if none is known."""
     if platform == "win32":
         folder = f'mkdir "{os.path.dirname(path)}" & ' if path and not os.path.isdir(os.path.dirname(path)) else ""
         return shown(f'{folder}move "{literal}" "{path or "NEW PATH"}"')
@@ -184,7 +186,7 @@ _NO_FILES: Final = (
 
 
 def _expect_a_file(path: str, source: str) -> None:
-    """UsageError if a memory can neither be read nor made at the path, whatever its folder's rights."""
+    """UsageError if a memory can neither be read nor created at the path, whatever the rights of its folder."""
     try:
         mode = os.stat(path).st_mode
     except OSError as error:
@@ -212,7 +214,7 @@ def _file(written: str, source: str, base: str | None, base_name: str, around: S
 
 
 def _server_base(around: Surroundings) -> str | None:
-    """The server's folder, or what stands for it."""
+    """The server's folder, or its substitute."""
     home = _set(environment.HOME, around)
     if home is not None:
         return _home(home, around)
@@ -249,7 +251,7 @@ def _default(name: str, around: Surroundings) -> Location:
 
 
 def _first(here: str | None, there: str | None) -> Location | None:
-    """The first that the order names, of a path in the server's folder and one in the data folder."""
+    """The first in order of two paths, one in the server's folder and one in the data folder."""
     if here is not None and _is_there(here) and _is_writable(here):
         return Location(here, "in the server's folder")
     if there is not None and _is_there(there):
@@ -266,19 +268,19 @@ def _first(here: str | None, there: str | None) -> Location | None:
 
 
 def _old(path: str) -> str | None:
-    """The memory of the old name that stands for the missing `path`."""
+    """The memory of the old name that takes the place of the missing `path`."""
     folder, name = os.path.split(path)
     old = os.path.join(folder, _OLD_FILE_NAME)
     return old if name == FILE_NAME and os.path.isfile(old) and not os.path.lexists(path) else None
 
 
 def _is_there(path: str) -> bool:
-    """A link to nothing counts: someone has decided where the file is to be."""
+    """Whether something has the name. A link to nothing counts: someone has decided where the file will be."""
     return os.path.lexists(path) and not os.path.isdir(path)
 
 
 def _is_writable(path: str) -> bool:
-    """Whether a save can replace the file: it is ours to write, and so is the folder of the real file."""
+    """Whether a save can replace the file: we may write the file and the folder of the real file."""
     real = os.path.realpath(path)
     try:
         mode = os.stat(real).st_mode
@@ -290,7 +292,9 @@ def _is_writable(path: str) -> bool:
 
 
 def _takes_files(path: str) -> bool:
-    """Whether a file can be made beside `path`, tried: what permissions say is not enough on Windows and shares."""
+    """Whether a file can be created beside `path`. This is tried, because permissions alone do not tell on Windows and
+    shares.
+    """
     trial = whole.temporary(path)  # if it is left, a save removes it
     try:
         calls.close(calls.create(trial, patient=False))
@@ -301,7 +305,7 @@ def _takes_files(path: str) -> bool:
 
 
 def _server_folder(environ: Mapping[str, str], program: str, package_folder: str) -> str | None:
-    """The folder of the real archive, or of the package where it runs from its source; None if it was installed."""
+    """The folder of the real archive, or of the package if it runs from source; None if it was installed."""
     called = archive(environ, program)
     try:
         if called is not None:
@@ -314,7 +318,7 @@ def _server_folder(environ: Mapping[str, str], program: str, package_folder: str
 
 
 def _is_archive(program: str) -> bool:
-    """Whether the interpreter was given a zip file, in case the archive's own start did not say so."""
+    """Whether the interpreter was given a zip file, in case the archive's launcher did not say so."""
     if program.endswith((".py", ".exe")) or not os.path.isfile(program):
         return False
     import zipfile  # slow to load, and hardly ever needed

@@ -48,7 +48,7 @@ _LONGEST: Final = 24
 
 
 def value_of(name: str, environ: Mapping[str, str], platform: str) -> str | None:
-    """The variable's value; None if it is not set or nothing but white space. On Windows names ignore case."""
+    """The variable's value; None if it is unset or only white space. Names ignore case on Windows."""
     value = environ.get(name)
     if value is None and platform == "win32":
         value = next((held for key, held in environ.items() if key.upper() == name.upper()), None)
@@ -56,7 +56,9 @@ def value_of(name: str, environ: Mapping[str, str], platform: str) -> str | None
 
 
 def history_days(environ: Mapping[str, str], platform: str) -> int:
-    """The days that earlier states are kept, 0 for none. UsageError if the variable says neither days nor `off`."""
+    """How many days earlier states are kept, 0 for none. UsageError if the variable is neither a number of days nor
+    `off`.
+    """
     written = (value_of(HISTORY, environ, platform) or "").strip().lower()
     if written in ("", "on"):
         return _HISTORY_DAYS
@@ -68,7 +70,7 @@ def history_days(environ: Mapping[str, str], platform: str) -> int:
 
 
 def misspelt(environ: Mapping[str, str], platform: str) -> tuple[tuple[str, str], ...]:
-    """Each variable that is set and was probably meant to be one of ours, with the one that was meant."""
+    """Each set variable that was probably meant to be one of ours, with the one that was meant."""
     found = []
     for name in sorted(environ):
         plain = name.upper().replace("_", "").replace("-", "")

@@ -72,7 +72,9 @@ def expanded(written: str, source: str, environ: Mapping[str, str], platform: st
 
 
 def file_path(path: str, base: str, platform: str) -> str:
-    """The file that an expanded `path` means, seen from the folder `base`. One that ends in a slash is a folder."""
+    """The file that an expanded `path` names, relative to the folder `base`. A path that ends in a slash is a
+    folder.
+    """
     paths = flavour(platform)
     names_folder = path.endswith(("/", "\\") if platform == "win32" else "/")
     if platform == "win32" or not posixpath.isabs(path):
@@ -81,7 +83,7 @@ def file_path(path: str, base: str, platform: str) -> str:
 
 
 def home_folder(environ: Mapping[str, str], platform: str) -> str | None:
-    """None where the system knows none, as in a container that runs under a bare user number."""
+    """The user's home folder; None if the system knows none, as in a container that runs under a bare user number."""
     if platform != "win32":
         return value_of("HOME", environ, platform) or _home_of_user(None, platform)
     profile = value_of("USERPROFILE", environ, platform)
@@ -107,7 +109,7 @@ def data_folder(environ: Mapping[str, str], platform: str) -> str | None:
 
 
 class _Expansion:
-    """Puts in the home folder and the variables of one path."""
+    """Expands the home folder and the variables of one path."""
 
     def __init__(self, source: str, environ: Mapping[str, str], platform: str) -> None:
         self._source = source
@@ -125,7 +127,9 @@ class _Expansion:
         return home + self._variables(rest, begins=not home)
 
     def _variables(self, text: str, *, begins: bool) -> str:
-        """`text` with its variables put in. `begins`: it is the beginning of the path, where `~` means something."""
+        """`text` with its variables expanded. `begins`: it is the beginning of the path, where `~` is the home
+        folder.
+        """
         pattern = _VARIABLE_ON_WINDOWS if self._platform == "win32" else _VARIABLE
         done: list[str] = []
         position = 0
@@ -160,7 +164,7 @@ class _Expansion:
         return value
 
     def _split_home(self, written: str) -> tuple[str, str]:
-        """The home folder that a leading `~` stands for, or "", and what follows it."""
+        """The home folder that a leading `~` stands for, or "", and the rest."""
         if not written.startswith("~"):
             return "", written
         slashes = "/\\" if self._platform == "win32" else "/"
@@ -179,7 +183,7 @@ class _Expansion:
 
 
 def _closing(text: str, position: int) -> int | None:
-    """Where the brace that is open at `position` is closed; None if it is not."""
+    """The position at which the brace that opens at `position` is closed; None if it is not."""
     depth = 1
     for place in range(position, len(text)):
         if text[place] == "}":
@@ -192,7 +196,7 @@ def _closing(text: str, position: int) -> int | None:
 
 
 def _without_scheme(text: str, source: str, platform: str) -> str:
-    """The path in a `file://` URL; any other path as it is."""
+    """The path in a `file://` URL; any other path unchanged."""
     match = _SCHEME.match(text)
     if match is None:
         return text
@@ -221,7 +225,9 @@ def _without_scheme(text: str, source: str, platform: str) -> str:
 
 
 def _home_of_user(user: str | None, platform: str) -> str | None:
-    """From the system's list of users, which Windows has not; None: the user who runs this process."""
+    """The user's home folder from the system's list of users, which Windows does not have. None means the current
+    user.
+    """
     if platform == "win32":
         return None
     try:

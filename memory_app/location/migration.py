@@ -24,9 +24,9 @@ _LOCK_WAIT: Final = 5.0
 
 
 def find(file: str | None, profile: str | None, around: Surroundings, *, moves: bool) -> Location:
-    """The memory file for `--file` and `--profile`; an old one is renamed first if the caller `moves` files.
+    """The memory file for `--file` and `--profile`. If the caller `moves` files, an old one is renamed first.
 
-    UsageError if what was given names no file.
+    UsageError if the given value names no file.
     """
     location = locate(file, profile, around)
     if location.old is None:
@@ -41,7 +41,7 @@ def find(file: str | None, profile: str | None, around: Surroundings, *, moves: 
 def move_old(location: Location, reads_as_memory: Callable[[bytes], bool]) -> Location:
     """Rename an old `memory.json` to `memory.jsonl`, under the lock, if it is a memory.
 
-    Where that cannot be done now it is used under its old name: a new file beside it would hide it for ever.
+    If that is impossible now, the old name stays in use, because a new file beside it would hide it for ever.
     """
     if location.old is None:
         return location

@@ -19,21 +19,23 @@ INTERVAL: Final = 15.0
 
 
 class Heartbeat:
-    """Which locks this process holds, and their refreshing. All methods may be called from any thread."""
+    """The locks that this process holds; they are refreshed from one thread. All methods may be called from any
+    thread.
+    """
 
     def __init__(self, interval: float = INTERVAL) -> None:
         self._interval = interval
         self.forget()
 
     def forget(self) -> None:
-        """Start anew, with nothing held and no thread: what a fork's child needs."""
+        """Forget all locks and the thread; for the child of a fork."""
         self._mutex = threading.Lock()
         self._held: dict[str, Held] = {}
         self._thread: threading.Thread | None = None
         self._wanted = threading.Event()
 
     def add(self, held: Held) -> None:
-        """Refresh this one from now on. To be called before its file is made, so that no own token is ever unknown."""
+        """Refresh this lock from now on. Call it before the file is created, so that our own token is always known."""
         with self._mutex:
             self._held[held.token] = held
             if self._thread is None:
@@ -50,12 +52,14 @@ class Heartbeat:
             self._held.pop(held.token, None)
 
     def holds(self, token: str) -> bool:
-        """Whether this process holds a lock with the token, or is making it."""
+        """Whether this process holds a lock with this token, or is creating one."""
         with self._mutex:
             return token in self._held
 
     def beat(self) -> None:
-        """Refresh all now. One that fails is tried again at the next beat; a lost lock is noticed by its holder."""
+        """Refresh all locks now. A failed refresh is repeated at the next beat. The holder notices a lost lock
+        itself.
+        """
         with self._mutex:
             held = list(self._held.values())
         for one in held:

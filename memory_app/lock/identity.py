@@ -9,7 +9,7 @@ So a process is named by everything below, and is called gone only when that is 
 | pidns | inode of /proc/self/ns/pid | absent | absent |
 | start | /proc/<pid>/stat, field 22 (ticks since boot) | start in microseconds | creation time (100 ns) |
 
-A Linux time namespace shifts the ticks for who reads them there: such a process has no start, and asks for none.
+In a Linux time namespace the ticks are shifted: a process there has no start, and compares none.
 
 Must not: signal a process (on Windows `os.kill(pid, 0)` ends it), write anything.
 """
@@ -29,7 +29,7 @@ LARGEST_PID: Final = 2**31 - 1
 
 
 class Identity(NamedTuple):
-    """This process, as a lock's record names it."""
+    """This process, as it is named in the record of a lock."""
 
     pid: int
     hostname: str  # `<host>#<pid namespace>` where pids are not the machine's own
@@ -40,28 +40,32 @@ class Identity(NamedTuple):
 
 
 class _Status(NamedTuple):
-    """What /proc tells about a process."""
+    """What /proc says about a process."""
 
     zombie: bool
     start: str
 
 
 def this_process() -> Identity:
-    """The calling process; found out once for each pid, so that a fork's child gets its own."""
+    """The calling process. Determined once per pid, so that the child of a fork gets its own identity."""
     return _identity(os.getpid())
 
 
 def in_initial_pid_namespace() -> bool:
-    """Whether pids seen here are the machine's own: not so in containers, nor in WSL, which shares its host's name."""
+    """Whether the pids seen here are the machine's own. They are not in containers, nor in WSL, which shares its host's
+    name.
+    """
     if not sys.platform.startswith("linux"):
         return True
     return _pid_namespace() == INITIAL_PID_NAMESPACE and "microsoft" not in os.uname().release.lower()
 
 
 def gone(pid: int, start: str | None) -> bool:
-    """Whether it is proven that no process with this pid and start time (any, if None) lives in our pid namespace."""
+    """Whether it is proven that our pid namespace has no process with this pid and start time (any start time if
+    None).
+    """
     if this_process().start is None:
-        start = None  # those of others cannot be told either
+        start = None  # nor can the start of another process be told here
     if sys.platform == "win32":
         return _gone_on_windows(pid, start)
     try:
@@ -88,7 +92,7 @@ def _identity(pid: int) -> Identity:
 
 
 def _hostname() -> str:
-    """The name that Node's os.hostname() gives."""
+    """The host name, as os.hostname() of Node gives it."""
     if sys.platform == "win32":
         import socket  # costs start-up time that only Windows has to pay
 
@@ -132,7 +136,7 @@ def _pid_namespace() -> int | None:
 
 
 def _proc_is_ours() -> bool:
-    """Whether the pids in /proc are those of our pid namespace; under plain `unshare --pid` they are not."""
+    """Whether /proc shows the pids of our pid namespace. Under plain `unshare --pid` it does not."""
     try:
         return os.readlink("/proc/self") == str(os.getpid())
     except OSError:
@@ -144,7 +148,7 @@ def _status(pid: int) -> _Status | None:
 
 
 def _parse(text: str | None) -> _Status | None:
-    """Read the fields behind the program's name, which may itself hold spaces and parentheses."""
+    """Read the fields that follow the program's name, which may itself contain spaces and parentheses."""
     fields = text.rpartition(")")[2].split() if text else []
     if len(fields) < 20:
         return None
@@ -213,7 +217,7 @@ if sys.platform == "darwin":
     _BSDINFO: Final = struct.Struct("=11I4x16s32s5Ii2Q")  # struct proc_bsdinfo of <sys/proc_info.h>, 136 bytes
 
     def _start_on_macos(pid: int) -> str | None:
-        """Seconds and microseconds of the process's start; None for one that is gone or another user's."""
+        """The process's start in seconds and microseconds. None if the process is gone or belongs to another user."""
         try:
             system = ctypes.CDLL(None, use_errno=True)
             buffer = ctypes.create_string_buffer(_BSDINFO.size)
@@ -227,7 +231,7 @@ if sys.platform == "darwin":
         return f"{seconds}.{microseconds:06}"
 
     def _boot_on_macos() -> str | None:
-        """The session's UUID; the boot time would not do, since it moves when the clock is set."""
+        """The session's UUID. The boot time cannot be used, because it moves when the clock is set."""
         try:
             system = ctypes.CDLL(None, use_errno=True)
             buffer = ctypes.create_string_buffer(64)

@@ -66,11 +66,13 @@ second is reached by doubling while nobody is met, so that a writer who is alone
 
 
 class LockAbandoned(StoreError):
-    """The call that wanted the lock was cancelled while it waited: nothing was stored, and no answer is awaited."""
+    """The call that wanted the lock was cancelled while it waited: nothing was stored, and nobody waits for an
+    answer.
+    """
 
 
 class Lock:
-    """The lock of one memory file; `path` is the file as it was configured."""
+    """The lock of one memory file. `path` is the file as it was configured."""
 
     def __init__(self, path: str, *, me: Identity | None = None) -> None:
         self._path = os.path.abspath(path)
@@ -109,7 +111,7 @@ class Lock:
         return bool(self._held) and all(held.is_ours() for held in self._held) and self._real_path() == self.target
 
     def release(self) -> None:
-        """Give the lock back; a file that has become another's is left alone. Raises no OSError."""
+        """Release the lock. A file that belongs to another process by now is left alone. Raises no OSError."""
         try:
             while self._held:
                 self._release_one(self._held.pop())
@@ -121,7 +123,9 @@ class Lock:
             self._unfinished = [held for held in self._unfinished if not held.remove_unfinished()]
 
     def _yield_to_waiters(self) -> None:
-        """Leave the lock alone for a moment if this writer took it again and again, or the waiters would starve."""
+        """Leave the lock alone for a moment if this writer took it several times in a row, or the waiters would
+        starve.
+        """
         now = time.monotonic()
         if now - self._released > _GAP:
             self._turn_began = now
@@ -131,7 +135,9 @@ class Lock:
             self._turn = min(self._turn * 2, _LONGEST_TURN)
 
     def _follow(self, deadline: float, abandoned: Callable[[], bool]) -> None:
-        """If the path is a link, take the lock beside the real file too; anew if the link is changed meanwhile."""
+        """If the path is a link, take the lock beside the real file too; take it again if the link changes
+        meanwhile.
+        """
         self.target = self._real_path()
         while self.target != self._path:
             second = self._wait_for(self.target, deadline, abandoned)
@@ -195,7 +201,7 @@ class Lock:
             HEARTBEAT.discard(held)
 
     def _break_if_stale(self, path: str) -> bool:
-        """Steps a to f; True if the lock is worth trying for at once."""
+        """Steps a to f. True if it is worth trying for the lock at once."""
         seen = lockfile.inspect(path)
         if seen is None:
             return True
@@ -234,7 +240,9 @@ class Lock:
         return self._is_unrefreshed(path, seen)
 
     def _is_unrefreshed(self, path: str, seen: Sighting) -> bool:
-        """By the file's time; or by our own clock, because the machine's may have been set back since."""
+        """Whether the lock was not refreshed, by the file's time or by our own clock: the machine's clock may have been
+        set back.
+        """
         now = time.monotonic()
         earlier, since = self._seen.get(path, (None, now))
         if earlier != seen:

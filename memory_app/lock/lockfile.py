@@ -32,7 +32,9 @@ _KINDS: Final = (
 
 
 class Sighting(NamedTuple):
-    """What stood at a lock's path at one moment; two equal ones are the same record, not refreshed in between."""
+    """What was found at a lock's path at one moment. Two equal sightings are the same record, not refreshed in
+    between.
+    """
 
     kind: str  # "" for a regular file, else what it is, in words
     device: int
@@ -42,7 +44,7 @@ class Sighting(NamedTuple):
 
     @property
     def record(self) -> Record | None:
-        """The record, None if there is none to be read: a piece of one, another user's, something else."""
+        """The record, None if it cannot be read: it is incomplete, another user's, or something else."""
         return None if self.data is None else lockrecord.parse(self.data)
 
     @property
@@ -64,7 +66,7 @@ class Held:
         self._mutex = threading.Lock()  # so that no heartbeat touches a descriptor that was closed and given out again
 
     def create(self) -> bool:
-        """Make the file, with its record; False if the name is taken. OSError leaves nothing behind."""
+        """Create the file with its record. False if the name is taken. An OSError leaves nothing behind."""
         try:
             fd = calls.create(self.path)
         except FileExistsError:
@@ -83,10 +85,10 @@ class Held:
         return True
 
     def remove_unfinished(self, *, just_made: bool = False) -> bool:
-        """Remove the file whose making failed; False if it may still be there: that is to be tried again.
+        """Remove a file whose creation failed. False if it may still exist: then this must be tried again.
 
-        Everybody would wait 30 s for such a file, since it looks like one that is being made. Until it is gone it stays
-        open, so that no other can be taken for it; not on Windows, which removes no open file.
+        Everybody would wait 30 s for such a file, because it looks like one that is being created. It stays open until
+        it is removed, so that no other file can be taken for it; not on Windows, which does not remove open files.
         """
         fd = self._unfinished
         if fd is None:
@@ -112,12 +114,13 @@ class Held:
     def is_ours(self) -> bool:
         """Whether the path still holds the file and token that we put there.
 
-        One that cannot be read (no descriptor is left) is still that file while ours is open; else it counts as lost.
+        A file that cannot be read because no descriptor is left still counts as ours while ours is open; otherwise it
+        counts as lost.
         """
         return self._process == os.getpid() and self._file is not None and self._is_at_path(self._file)
 
     def refresh(self) -> None:
-        """Set the file's time to now, so that nobody takes it for abandoned; a successor's is never touched."""
+        """Set the file's time to now, so that nobody considers it abandoned. A successor's file is never touched."""
         with self._mutex:
             if self._fd is not None:
                 calls.touch(self._fd)
@@ -125,7 +128,9 @@ class Held:
                 calls.touch_at(self.path)
 
     def release(self) -> None:
-        """Remove the file if it is still ours. Raises no OSError: what stays is cleared by the next taker."""
+        """Remove the file if it is still ours. Raises no OSError: what remains is cleared by the next process that
+        takes the lock.
+        """
         if self._process != os.getpid():  # in a fork's child the lock is the parent's, and the descriptor is a copy
             fd, self._fd, self._file = self._fd, None, None
             if fd is not None:
@@ -149,7 +154,9 @@ class Held:
                 calls.close_if_possible(fd)
 
     def _remove(self, file: tuple[int, int] | None, is_open: bool) -> None:
-        """Remove what is at the path if it is this file. While a file is open no other can get its inode number."""
+        """Remove the file at the path if it is this one. While a file is open no other file can get its inode
+        number.
+        """
         if calls.signature_of(calls.lstat(self.path))[:2] == file and (is_open or self._is_at_path(file)):
             calls.remove(self.path)
 
@@ -165,12 +172,14 @@ def new_token() -> str:
 
 
 def exists(path: str) -> bool:
-    """Whether anything has the name, as cheaply as can be asked; an error counts as no, creating will then tell it."""
+    """Whether anything has the name, as cheaply as possible. An error counts as no; creating the file will then report
+    it.
+    """
     return _file_at(path) is not None
 
 
 def inspect(path: str) -> Sighting | None:
-    """What stands at the path, None if nothing does. Never follows a link, never waits, raises no OSError."""
+    """What is at the path, None for nothing. Never follows a link, never waits, raises no OSError."""
     try:
         status = calls.lstat(path)
     except OSError:

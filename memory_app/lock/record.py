@@ -16,7 +16,7 @@ from memory_app.lock.identity import Identity
 
 
 class Record(NamedTuple):
-    """Who says that it holds the lock."""
+    """The process that claims to hold the lock."""
 
     pid: int
     hostname: str
@@ -35,7 +35,7 @@ def encode(me: Identity, token: str) -> bytes:
 
 
 def parse(data: bytes) -> Record | None:
-    """The record in a lock file; None if it is none: a piece of one, or something else."""
+    """The record in a lock file, None if there is none: an incomplete record, or something else."""
     try:
         fields = json.loads(data)
     except (ValueError, RecursionError):
@@ -53,8 +53,8 @@ def parse(data: bytes) -> Record | None:
 def known_gone(record: Record, me: Identity, held_here: Callable[[str], bool]) -> bool:
     """Whether the record's process is proven to be gone from this machine, so that its lock may be broken at once.
 
-    `held_here` says whether a token is one that this process holds or is just about to: a record of our own that it
-    does not know was left by a removal that failed.
+    `held_here` tells whether this process holds a lock with the token, or is about to. A record of ours with an unknown
+    token was left by a removal that failed.
     """
     if record.hostname != me.hostname:
         return False

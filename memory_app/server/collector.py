@@ -1,8 +1,8 @@
 """Garbage collection in a serving process: long-lived objects are left alone.
 
-What a load builds is alive and holds no cycles: passes over it find nothing and cost as much as parsing does. So there
-are none while a memory is loaded, and a large graph is taken out of those that follow. Switches of the whole process
-are set here and at the start of the transports, and nowhere below the server.
+Objects built by a load stay alive and form no cycles, so a collection during a load finds nothing and takes as long as
+parsing. Therefore the collector is off during a load, and a large graph is excluded from later collections.
+Process-wide switches are set only here and where the transports start.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Collector:
         self._frozen = 0  # lines of the graph that the collector was told to leave alone
 
     def load(self, read: Callable[[], Snapshot]) -> Snapshot:
-        """Read a snapshot without passes over what is being built."""
+        """Read a snapshot with the collector off."""
         collecting = gc.isenabled()
         gc.disable()
         try:

@@ -21,7 +21,7 @@ Context = ServerRequestContext[Any, Any]
 
 
 class Names(NamedTuple):
-    """The first names that match, and how many do."""
+    """The first matching names, and how many match in all."""
 
     values: Sequence[str]
     total: int
@@ -44,7 +44,7 @@ class Guidance:
         return t.GetPromptResult(description=prompt.description, messages=[message])
 
     async def complete(self, ctx: Context, params: t.CompleteRequestParams) -> t.CompleteResult:
-        """Names that begin with what was typed, then those that hold it elsewhere. Without a readable file: none."""
+        """Names that begin with the typed text, then names that contain it elsewhere. None without a readable file."""
         names = Names((), 0)
         if isinstance(params.ref, t.PromptReference) and params.argument.name == _known(params.ref.name).argument.name:
             try:
@@ -56,7 +56,7 @@ class Guidance:
 
 
 def matching_names(graph: Graph, typed: str) -> Names:
-    """The entities' names that match what was typed, as search compares texts."""
+    """The names of entities that match the typed text, compared as search compares texts."""
     wanted = fold(typed)
     begin: list[str] = []
     hold: list[str] = []

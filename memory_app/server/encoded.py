@@ -1,7 +1,7 @@
 """Answers as finished bytes, for tools/call and resources/read; `messages.encode` splices them into the envelope.
 
-The plain handlers of `serve` say the same through the SDK's models, which read and write the answer several times over;
-a test compares the two. Protocol checks stay the SDK's own.
+The plain handlers of `handlers` give the same answers through the SDK's models, which read and write each answer
+several times; a test compares the two. Protocol checks remain the SDK's own.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _PIECE: Final = 1 << 20  # bytes, which are quoted in a millisecond
 
 
 class Finishing:
-    """A middleware, the innermost one: for one connection, or with `greeted` for requests that need no greeting.
+    """The innermost middleware: for one connection, or with `greeted` for requests that need no handshake.
 
-    `offers` says which tools there are; `told` hears of each answer of a tool.
+    `offers` says whether a tool is offered. `told` is called with each answer of a tool.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Finishing:
 
 
 def _plain_call(params: Mapping[str, Any]) -> bool:
-    """Whether these are the params of a tools/call that can be nothing but valid: most calls are."""
+    """Whether these are the params of a tools/call that must be valid, as most are."""
     return len(params) == 2 and type(params.get("name")) is str and type(params.get("arguments")) is dict
 
 
@@ -100,9 +100,9 @@ def resource_result(text: bytes, modern: bool, stamp: bytes) -> Sequence[bytes]:
 
 
 def _quoted(json_text: bytes) -> Sequence[bytes]:
-    """JSON without white space as a JSON string: it holds no control characters, so two replacements do.
+    """JSON without white space as a JSON string. It contains no control characters, so two replacements suffice.
 
-    In pieces, since a replacement holds the interpreter: that of 20 MB would keep the event loop waiting for 50 ms.
+    In pieces, because a replacement holds the interpreter lock: one over 20 MB would block the event loop for 50 ms.
     """
     pieces = range(0, len(json_text), _PIECE)
     quoted = [json_text[at : at + _PIECE].replace(b"\\", b"\\\\").replace(b'"', b'\\"') for at in pieces]

@@ -1,9 +1,9 @@
-"""Freshness: whether the loaded graph is still that of the file, at one stat a call.
+"""Freshness: whether the loaded graph is still that of the file, at the cost of one stat per call.
 
-On a local disk that takes microseconds, and is made at once. Any other file system may not answer for minutes (a dead
-network mount, a stopped FUSE program), so there the event loop hands the question to a thread and waits for it for two
-milliseconds at most; what takes longer it awaits, with a bound, while it serves others. The way to the thread and back
-costs a fifth of a small call, which is why local disks are spared it. A local one that was slow once is no longer
+On a local disk a stat takes microseconds and is made at once. Any other file system may not answer for minutes (a dead
+network mount, a stopped FUSE program). There the event loop passes the stat to a thread and waits for at most two
+milliseconds; if it takes longer, the loop serves others and awaits the result, with a bound. A round trip to the thread
+costs a fifth of a small call, which is why local disks do not use it. A local disk that was slow once is no longer
 trusted.
 
 The thread is a daemon: one that hangs in the kernel ends with the process.
@@ -37,7 +37,7 @@ NO_ANSWER: Final = "The file system of the memory file does not answer. Try agai
 
 
 class _Question:
-    """One stat that was asked for, and its answer."""
+    """One requested stat and its answer."""
 
     __slots__ = ("answered", "graph")
 
@@ -48,7 +48,9 @@ class _Question:
 
 
 class Freshness:
-    """Asks `peek`; its methods are called on the loop's thread. `is_local` may be set from any, after a load."""
+    """Calls `peek`. Its methods are called on the loop's thread. `is_local` may be set from any thread, after a
+    load.
+    """
 
     def __init__(self, peek: Callable[[], Graph | None]) -> None:
         self.is_local = False
@@ -59,9 +61,9 @@ class Freshness:
         self._unanswered = 0
 
     async def peek(self) -> Graph | None:
-        """The current graph if the file is still the one that was loaded when this was called, or later.
+        """The current graph if the file is still the one that was loaded, at the time of the call or later.
 
-        None too if no thread can be had: the load that follows says so. Raises `StoreError` after thirty seconds.
+        None also if no thread can be started; the load that follows reports that. StoreError after thirty seconds.
         """
         if self.is_local and not self._was_slow:
             start = time.monotonic()

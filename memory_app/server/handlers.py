@@ -1,8 +1,8 @@
 """The SDK's `Server` with our handlers: tools, the resource and its updates, in both protocol eras.
 
 `build_server` makes it for any transport; `server.stdio.run` serves it over stdin and stdout, `server.http.run` over
-HTTP. The handlers hold no state: it lives in the `Service`. What a handler raises never reaches the wire as it is:
-`_Edge` is the one place that catches everything.
+HTTP. The handlers hold no state: it is in the `Service`. No exception of a handler reaches the wire directly: `_Edge`
+is the one place that catches everything.
 """
 
 from __future__ import annotations
@@ -46,10 +46,12 @@ _T = TypeVar("_T")
 
 
 class Subscriptions(Protocol):
-    """Who subscribes in the 2025 era. A transport with one client has one subscriber, HTTP has one for each session."""
+    """The subscribers of the 2025 era. A transport with one client has one subscriber, HTTP has one for each
+    session.
+    """
 
     async def subscribe(self, ctx: Context) -> bool:
-        """False if there are as many subscribers as may be."""
+        """False if the limit of subscribers is reached."""
 
     def unsubscribe(self, ctx: Context) -> None: ...
 
@@ -60,7 +62,9 @@ def build_server(
     subscriptions: Subscriptions | None = None,
     offers: Callable[[str], bool] | None = None,
 ) -> Server[Any]:
-    """The server, to be run by a transport. `offers`: which tools its clients have, by default all of the service's."""
+    """The server, to be run by a transport. `offers` says which tools its clients get, by default all of the
+    service's.
+    """
     handlers = _Handlers(service, subscriptions or _OneClient(service), offers or service.offers)
     guidance = Guidance(service)
     server: Server[Any] = Server(
@@ -104,7 +108,7 @@ async def call_tool(
     shape: Callable[[Answer], _T],
     offers: Callable[[str], bool] | None = None,
 ) -> _T:
-    """`service.call` with the protocol's error for an unknown tool."""
+    """`service.call`, with the protocol's error for an unknown tool."""
     try:
         if offers is not None and not offers(name):
             raise table.UnknownTool(name)
@@ -116,7 +120,7 @@ async def call_tool(
 
 
 async def read_resource(service: Service, ctx: Context, uri: str, shape: Callable[[bytes], _T]) -> _T:
-    """`service.resource` with the protocol's errors."""
+    """`service.resource`, with the protocol's errors."""
     _expect_ours(ctx, uri)
     try:
         return await service.resource(shape)
@@ -131,7 +135,7 @@ def _expect_ours(ctx: Context, uri: str) -> None:
 
 
 class _OneClient:
-    """The subscription of a transport that has one client."""
+    """The subscription of a transport with one client."""
 
     def __init__(self, service: Service) -> None:
         self._updates = service.updates
@@ -177,7 +181,9 @@ class _Handlers:
         return t.ListResourcesResult(resources=[graph])
 
     async def list_resource_templates(self, ctx: Context, params: object) -> t.ListResourceTemplatesResult:
-        """There are none; clients ask wherever there are resources, and some take an error for a broken server."""
+        """An empty list. Clients ask for it wherever there are resources, and some take an error for a broken
+        server.
+        """
         return t.ListResourceTemplatesResult(resource_templates=[])
 
     async def read_resource(self, ctx: Context, params: t.ReadResourceRequestParams) -> t.ReadResourceResult:
@@ -201,7 +207,7 @@ class _Handlers:
     async def listen(self, ctx: Context, params: t.SubscriptionsListenRequestParams) -> t.SubscriptionsListenResult:
         """2026: a stream of updates that ends when the client cancels the request, or with the server.
 
-        Acknowledged is what will be delivered; the SDK's own handler would promise changes of lists, too.
+        It acknowledges only what will be delivered; the SDK's own handler would also promise changes of lists.
         """
         updates, key, acknowledged = self._service.updates, object(), asyncio.Event()
         if self._listening >= _MOST_LISTENING:
@@ -234,7 +240,7 @@ class _Handlers:
 
 
 def _with_arguments(ctx: Context) -> Context:
-    """The request with arguments that are an object: models send them as text, too, and clients pass that on."""
+    """The request with its arguments as an object. Models also send them as text, and clients pass that on."""
     params = ctx.params or {}
     name, arguments = params.get("name"), params.get("arguments")
     if type(arguments) is dict and type(name) is str:
@@ -247,7 +253,7 @@ def _with_arguments(ctx: Context) -> Context:
 
 
 def _failure(kind: str, tool: object) -> str:
-    """What a model is told of an error that is ours, or the machine's."""
+    """What a model is told about an error of ours or of the machine."""
     what = "there is not enough memory" if kind == MemoryError.__name__ else kind
     if isinstance(tool, str) and tool in table.TOOLS and table.TOOLS[tool].reads:
         return f"The memory server failed ({what}). Nothing was changed. Ask for less, or try again."
@@ -255,14 +261,14 @@ def _failure(kind: str, tool: object) -> str:
 
 
 def _parts(answer: Answer) -> tuple[list[str], Any, bool]:
-    """An answer as texts, structured content and whether it is an error."""
+    """An answer as texts, structured content, and whether it is an error."""
     structured = None if answer.structured is None else from_json(answer.structured)
     text = (answer.structured or b"").decode() if answer.text is None else answer.text
     return [text, *answer.more], structured, answer.is_error
 
 
 class _Edge:
-    """The outermost middleware: no exception of ours reaches the client, and stderr gets a line without user facts."""
+    """The outermost middleware: no exception of ours reaches the client; stderr gets a line without user facts."""
 
     def __init__(self, server: Server[Any], service: Service, report: Callable[[str], None]) -> None:
         self._server = server

@@ -1,13 +1,13 @@
-"""The life of a serving process: its termination signals, its one run skeleton, and every wait at its end.
+"""The life of a serving process: its termination signals, its run skeleton, and every wait during shutdown.
 
 The same for every transport, on every platform:
 
 1. Before the loop runs there is nothing to finish: a termination signal ends the process at once.
-2. While it runs the first signal stops the transport gently. A second one within a second is taken for the same wish
+2. While it runs, the first signal stops the transport gently. A second one within a second counts as the same request
    (clients and supervisors send several); a later one ends the process at once with status 128 + its number.
-3. After the loop has ended further signals are ignored: only the interpreter's own end is left.
+3. After the loop has ended, further signals are ignored: only the interpreter's own shutdown is left.
 
-A signal that was ignored when the process started stays ignored throughout, as `nohup` and job control want it.
+A signal that was ignored when the process started stays ignored, as `nohup` and job control require.
 """
 
 from __future__ import annotations
@@ -58,15 +58,15 @@ HTTP_DRAIN_SECONDS: Final = 4
 
 
 def end_at_once_on_signals() -> None:
-    """Have each termination signal end the process, without a traceback. Main thread only."""
+    """Make each termination signal end the process, without a traceback. Main thread only."""
     _handle(lambda number: os._exit(0))
 
 
 def run(serve: Callable[[], Coroutine[Any, Any, bool]], report: Callable[[str], None], loggers: Sequence[str]) -> int:
-    """Run a transport's loop until the end; the exit status. Main thread only.
+    """Run a transport's loop until it ends, and return the exit status. Main thread only.
 
     `serve` returns False if a thread hangs in the file system. `loggers` are those of packages that would print
-    tracebacks and texts of clients.
+    tracebacks and clients' texts.
     """
     import asyncio
 
@@ -92,10 +92,10 @@ def run(serve: Callable[[], Coroutine[Any, Any, bool]], report: Callable[[str], 
 
 @contextlib.contextmanager
 def stopping_on_signals(loop: AbstractEventLoop, stop: Callable[[], None]) -> Iterator[None]:
-    """Meanwhile the first termination signal calls `stop` on the loop. Main thread only.
+    """A context in which the first termination signal calls `stop` on the loop. Main thread only.
 
-    Not by `loop.add_signal_handler`: closing the loop would give the signals back their deadly default while the
-    interpreter still has to end.
+    It does not use `loop.add_signal_handler`: closing the loop would restore the signals' deadly default while the
+    interpreter still has to shut down.
     """
     first: list[float] = []
 
@@ -113,8 +113,11 @@ def stopping_on_signals(loop: AbstractEventLoop, stop: Callable[[], None]) -> It
 
 
 def _ignore_signals() -> None:
-    """Until the process ends. A signal that arrives while its handler changes is reported by the interpreter ("ignored
-    due to race condition", an OSError): it is ignored as it should be, so nobody has to be told."""
+    """Ignore termination signals until the process ends.
+
+    The interpreter reports a signal that arrives while its handler changes ("ignored due to race condition", an
+    OSError). It is ignored as it should be, so the report is dropped.
+    """
 
     def report_others(unraisable: sys.UnraisableHookArgs) -> None:
         if not issubclass(unraisable.exc_type, OSError):
@@ -133,7 +136,9 @@ def _handle(action: Callable[[int], None] | signal.Handlers) -> None:
 
 @contextlib.contextmanager
 def _waking_on_signals(loop: AbstractEventLoop) -> Iterator[None]:
-    """Have a signal that comes right before the loop's wait end that wait; the loop of Windows does so by itself."""
+    """A context in which a signal that arrives right before the loop waits ends that wait. The Windows loop needs no
+    help.
+    """
     try:
         ours, theirs = socket.socketpair()
     except OSError:  # no descriptor is left: the signal is handled when the loop wakes for another reason

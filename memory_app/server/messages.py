@@ -35,7 +35,7 @@ _FINISHED: Final = "\0finished"  # a key that no result of the protocol has
 
 
 class Malformed(Exception):
-    """A line that is no message: answered with `code` and this text, under `request_id` where it is known."""
+    """A line that is no message. It is answered with `code` and this text, under `request_id` if that is known."""
 
     def __init__(self, code: int, text: str, request_id: str | int | None = None) -> None:
         super().__init__(text)
@@ -50,13 +50,15 @@ class Finished(NamedTuple):
 
 
 def finished(chunks: Sequence[bytes]) -> dict[str, Any]:
-    """A result, for a middleware to return, that this transport sends as it is."""
+    """A result, to be returned by a middleware, that this transport sends unchanged."""
     return {_FINISHED: Finished(chunks)}
 
 
 class Lines:
-    """Cuts bytes into lines, whatever pieces they come in. A line over the limit is dropped up to its end and
-    comes out as None, once; the lines after it are unharmed."""
+    """Splits bytes into lines, in whatever pieces they arrive.
+
+    A line over the limit is dropped up to its end and returned as None, once. The lines after it are not affected.
+    """
 
     def __init__(self, limit: int = LINE_LIMIT) -> None:
         self._limit = limit
@@ -77,7 +79,7 @@ class Lines:
         return whole
 
     def end(self) -> bytes | None:
-        """What stands after the last line end (b"" if nothing); forgets it."""
+        """The text after the last line end (b"" if none), which is then forgotten."""
         line = None if self._size > self._limit else b"".join(self._parts)
         self._parts.clear()
         self._size = 0
@@ -92,17 +94,14 @@ class Lines:
 
 
 def parse(line: bytes | None) -> JSONRPCMessage | None:
-    """The message on one line, None if it holds none (a blank line, a response that nobody can use).
-
-    Raises `Malformed`.
-    """
+    """The message on one line, None if there is none (a blank line, a response without a use). Raises `Malformed`."""
     if line is not None and not line.strip():
         return None
     return _message(_value(line))
 
 
 def parse_batch(line: bytes) -> list[JSONRPCMessage | Malformed]:
-    """The messages of a line that is a batch, as the revision 2025-03-26 has them, in order. Raises `Malformed`."""
+    """The messages of a line that is a batch (revision 2025-03-26), in order. Raises `Malformed`."""
     value = _value(line)
     if not isinstance(value, list) or not value:
         raise Malformed(INVALID_REQUEST, "Invalid Request: a batch is an array of messages")
@@ -129,7 +128,9 @@ def _value(line: bytes | None) -> object:
 
 
 def _parse_oddities(line: bytes) -> object:
-    """Parse what pydantic's parser refuses but is understood: lone surrogates, deep nesting, broken UTF-8, a BOM."""
+    """Parse text that pydantic's parser refuses but that has one meaning: lone surrogates, deep nesting, broken UTF-8,
+    a BOM.
+    """
     try:
         text = line.decode("utf-8", "replace").lstrip("\ufeff")
         value = json.loads(text, parse_constant=_no_constant, parse_int=_int)

@@ -1,8 +1,8 @@
-"""Every private name of the MCP SDK that the program leans on, each with its reason and the version it is bound to.
+"""Every private name of the MCP SDK that the program relies on, each with its reason and the version it is bound to.
 
-Rules: a name is used only with the versions in `CARRIED`, which the archive carries; with any other version the plain,
-public way is taken, slower or with less comfort, as each function says. One test compares the names with the SDK that
-is installed, so that raising its version shows at once what has to be looked at.
+Rules: a name is used only with the versions in `CARRIED`, which are in the archive. With any other version the plain,
+public way is used, which is slower or less convenient, as each function says. One test compares the names with the
+installed SDK, so that a new version shows at once what must be checked.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ CARRIED: Final = {"mcp": "2.3.0", "mcp_types": "2.3.0", "pydantic": "2.14.4"}
 
 
 def is_carried() -> bool:
-    """Whether the SDK that would be imported is the one this module knows, by the folders of its distributions."""
+    """Whether the SDK that would be imported is the one this module knows, judged by the folders of its
+    distributions.
+    """
     for package, version in CARRIED.items():
         spec = importlib.util.find_spec(package)
         if spec is None or spec.origin is None:
@@ -31,10 +33,10 @@ def is_carried() -> bool:
 def skip_relay() -> None:
     """Spare every message the way through a second stream. For a process that serves one client on stdio.
 
-    The SDK has to look at the first request to know the connection's era. To be able to look without taking it passes
-    everything on through a stream of its own (`mcp.server.runner._replay_from_opening_request`); a stream of ours,
-    which has `take_back`, gets back what was looked at. Without this a small call takes a third longer than 0.45 of
-    the npm server's (`make bench`). It stays in force for the life of the process.
+    The SDK must see the first request to know the connection's era. To look at it without taking it, the SDK passes
+    everything through a stream of its own (`mcp.server.runner._replay_from_opening_request`). A stream of ours has
+    `take_back` and gets the request back instead. Without this a small call takes a third longer than 0.45 of the npm
+    server's (`make bench`). It stays in force for the life of the process.
     """
     from mcp.server import runner
     from mcp.shared.message import SessionMessage

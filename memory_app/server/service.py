@@ -2,9 +2,9 @@
 
 Rules:
 - Nothing here waits on the loop for a file system that may not answer, not even for a stat (see `freshness`). Every
-  wait of a call has a bound, and its text says what is known of the change then.
-- What takes long runs in a worker thread; small reads of a loaded graph run at once.
-- Calls that need the same load share it, and large answers are made one at a time, so waiting work never piles up.
+  wait of a call has a bound, and the error text says what is known about the change.
+- Long work runs in a worker thread; small reads of a loaded graph run at once.
+- Calls that need the same load share it, and large answers are made one at a time, so that waiting work never piles up.
 - A call that was cancelled before the store took its change writes nothing.
 Knows nothing of the protocol: a transport turns `Answer` into its own form.
 """
@@ -60,13 +60,13 @@ _NO_THREAD: Final = (
 
 
 def opening(path: str, report: Callable[[str], None]) -> Callable[[Callable[[], None]], Store]:
-    """The opener of a memory's store for `Service`, with what a serving process has to do around a load."""
+    """The opener of a memory's store for `Service`, with the steps that a serving process takes around a load."""
     days = history_days(os.environ, sys.platform)
     return lambda on_save: Store(path, report, on_save=on_save, loader=Collector().load, history_days=days)
 
 
 class Service:
-    """One for each memory, made on the loop that it serves. Its `store` is closed with it."""
+    """One per memory, made on the loop that it serves. Its `store` is closed with it."""
 
     def __init__(
         self,
@@ -76,8 +76,9 @@ class Service:
         drain: Callable[[], Awaitable[None]] | None = None,
         text_of: Callable[[GraphError | StoreError], str] = str,
     ) -> None:
-        """`open_store` makes the store, which has to call what it is given after each save; `drain` waits while the
-        client leaves too much unread; `text_of` is what a client is told of an error."""
+        """`open_store` makes the store, which must call its argument after each save. `drain` waits while the client
+        leaves too much unread. `text_of` is what a client is told about an error.
+        """
         self.text_of = text_of
         self._drain = drain or _nothing_queued
         self._read_only = read_only
@@ -98,13 +99,13 @@ class Service:
         self.updates = Updates(lambda: self._in_thread(self.store.check))
 
     def offers(self, tool: str) -> bool:
-        """Whether this server has the tool: a read-only one has the three reads alone."""
+        """Whether this server has the tool. A read-only server has only the three reading ones."""
         return not self._read_only or table.reads(tool)
 
     async def call(self, name: str, arguments: object, shape: Callable[[Answer], _T]) -> _T:
-        """Call a tool and give its answer the form that the transport wants; `shape` may run in a thread.
+        """Call a tool and return its answer in the transport's form. `shape` may run in a thread.
 
-        What a caller did wrong, and trouble with the file, is an answer with `is_error`. Raises `table.UnknownTool`.
+        A mistake of the caller and trouble with the file are answers with `is_error`. Raises `table.UnknownTool`.
         Returns after every subscriber was told of the change.
         """
         if not self.offers(name):
@@ -131,7 +132,7 @@ class Service:
         return shape(answer)
 
     def _saved(self) -> None:
-        """In the writer's thread."""
+        """Called in the writer's thread."""
         if len(self.updates):  # to wake the loop once more costs a tenth of a small write
             _from_thread(self._loop, self.updates.saved)
 
@@ -143,8 +144,10 @@ class Service:
             self._took = time.thread_time() - began
 
     async def change(self, apply: Callable[[Graph], tuple[Graph, _T]]) -> _T:
-        """Have the store apply a change that is no tool's, and wait until it is saved. Raises what `apply` raises, and
-        `StoreError`. Returns after every subscriber was told."""
+        """Have the store apply a change that is no tool's, and wait until it is saved.
+
+        Raises what `apply` raises, and `StoreError`. Returns after every subscriber was told.
+        """
         return await self._write(apply)
 
     async def resource(self, shape: Callable[[bytes], _T]) -> _T:
@@ -155,7 +158,7 @@ class Service:
             return await self._in_thread(lambda: shape(plans.graph_json(graph)))
 
     async def look(self, at: Callable[[Graph], _T]) -> _T:
-        """What `at` makes of the graph; a large one is looked at in a thread. Raises `StoreError`."""
+        """The result of `at` for the graph; for a large graph it runs in a thread. Raises `StoreError`."""
         graph = await self.graph()
         if len(graph.entities) < _LARGE:
             return at(graph)
@@ -163,7 +166,7 @@ class Service:
             return await self._in_thread(lambda: at(graph))
 
     async def size(self) -> int | None:
-        """The bytes of the memory file, from one stat in a thread; None where that takes too long, or fails."""
+        """The size of the memory file in bytes, from one stat in a thread. None if that takes too long, or fails."""
         looking = asyncio.ensure_future(self._in_thread(self.store.size))
         done, _ = await asyncio.wait([looking], timeout=_SIZE_SECONDS)
         looking.add_done_callback(lambda one: one.cancelled() or one.exception())  # nobody else may be left to ask
@@ -238,7 +241,7 @@ class Service:
             del job  # as in `_write`
 
     def stop(self) -> None:
-        """The end has come: subscriptions end, and calls that wait for the lock do so for one second at most.
+        """Begin the shutdown: subscriptions end, and calls that wait for the lock wait for one second at most.
 
         Calls that wait for the load or for a save are served.
         """
@@ -278,10 +281,11 @@ class Service:
 
 
 class _Together:
-    """Runs short work in a thread, all that waits at once.
+    """Runs short work in a thread, all waiting pieces at once.
 
-    A hop to a thread costs a switch interval (5 ms) of waiting for the interpreter while the loop is busy, many times
-    what a search takes. So work that arrives during a hop shares the next one; each is answered as soon as it is done.
+    While the loop is busy, a round trip to a thread costs a switch interval (5 ms) of waiting for the interpreter, many
+    times what a search takes. So work that arrives during a round trip shares the next one; each piece is answered as
+    soon as it is done.
     """
 
     def __init__(self, in_thread: Callable[[Callable[[], None]], Awaitable[None]]) -> None:
@@ -291,7 +295,7 @@ class _Together:
         self._running: asyncio.Task[None] | None = None
 
     async def run(self, work: Callable[[], _T]) -> _T:
-        """What `work` returns or raises. Cancelled before it has begun, it is not run."""
+        """What `work` returns or raises. If cancelled before it has begun, it does not run."""
         future: asyncio.Future[_T] = self._loop.create_future()
         self._waiting.append((work, future))
         if self._running is None:

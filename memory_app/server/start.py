@@ -1,4 +1,4 @@
-"""The start of the server on stdio: from the options to the loop that serves.
+"""The start of the server on stdio: from the options to the serving loop.
 
 Everything heavy is imported here and no earlier, in the order in which it is needed: a client waits for the first
 answer. Each line on stderr is written before the loop starts.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def serve(file: str | None, profile: str | None, *, read_only: bool = False) -> int:
-    """Serve one client over stdin and stdout until the end comes; the exit status. Main thread only."""
+    """Serve one client over stdin and stdout until the end, and return the exit status. Main thread only."""
     from memory_app.server.lifetime import end_at_once_on_signals
     from memory_app.server.stdio import faststart
 
@@ -47,7 +47,7 @@ def serve(file: str | None, profile: str | None, *, read_only: bool = False) -> 
 
 
 def _introduction(location: Location) -> str:
-    """What a person is told who starts the server in a terminal."""
+    """The text for a person who starts the server in a terminal."""
     import json
 
     words = [shown(sys.executable), shown(os.path.abspath(sys.argv[0]))]

@@ -1,7 +1,7 @@
 """Lines on stderr for the person who runs the server: short, and without the content of the memory.
 
-There is an end to them: a client that never reads our stderr would otherwise stop the server when the pipe is full.
-What others wrote may have filled it before us: a line that would have to wait is left out.
+Their number is limited: a client that never reads our stderr would otherwise stop the server when the pipe is full.
+Other programs may have filled it already: a line that would have to wait is dropped.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ _LIMIT: Final = 4000  # characters: below the smallest pipe (4 KiB on Windows)
 
 
 class Notices:
-    """Callable from any thread; a lost stderr is no error."""
+    """Callable from any thread. A lost stderr is no error."""
 
     def __init__(self, limit: int = _LIMIT) -> None:
         self._left = limit
         self._lock = threading.Lock()
 
     def __call__(self, text: str) -> None:
-        """Say one line; beyond the limit nothing."""
+        """Write one line, up to the limit."""
         line = f"memory-server: {text}\n".encode("utf-8", "backslashreplace")
         with self._lock:
             if self._left <= 0 or not _takes_a_line():
@@ -37,7 +37,7 @@ class Notices:
 
 
 def _takes_a_line() -> bool:
-    """Whether stderr takes a short line at once; Windows cannot tell."""
+    """Whether stderr accepts a short line at once. Windows cannot tell."""
     if not hasattr(select, "poll"):
         return True
     poll = select.poll()

@@ -1,8 +1,8 @@
 """Subscriptions: one notification for each change, in order; coalesced for slow clients.
 
-Two sources: saves of ours (`saved`), which are sent before the answers of that save go out (`flush`), and changes by
-other processes, counted by the store (`count_foreign`). While somebody is subscribed a task looks at the file. All of
-it runs on the event loop's thread. It knows neither protocol nor file.
+Two sources: our own saves (`saved`), announced before the answers of that save are sent (`flush`), and changes by other
+processes, counted by the store (`count_foreign`). While somebody is subscribed a task watches the file. Everything runs
+on the event loop's thread. This module knows neither the protocol nor the file.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _MOST_SUBSCRIBERS: Final = 1024
 
 
 class _Subscriber:
-    """Sends what it owes, one after the other, so that a slow connection holds up nobody else.
+    """Sends its pending notifications one after the other, so that a slow connection delays nobody else.
 
-    A slow one is not waited for until it has taken everything; meanwhile it is owed one notification at most, which is
-    all that it needs in order to look again.
+    Nobody waits for a slow subscriber to receive everything. Meanwhile at most one notification is pending for it,
+    which is all it needs in order to read again.
     """
 
     def __init__(self, tell: Tell) -> None:
@@ -43,7 +43,9 @@ class _Subscriber:
             self._sending = asyncio.get_running_loop().create_task(self._send())
 
     def delivered(self) -> asyncio.Future[None] | None:
-        """Done when it has taken what it is owed by now, or takes nothing more. None: nothing to wait for."""
+        """A future that is done when all that is pending now was sent, or nothing more can be sent. None: nothing to
+        wait for.
+        """
         if self._sending is None or self._slow:
             return None
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -72,7 +74,7 @@ class _Subscriber:
             self._release(None)
 
     def _release(self, taken: int | None) -> None:
-        """Those who wait for this many, or all of them."""
+        """Release those who wait for this many, or all of them."""
         while self._waiting and (taken is None or self._waiting[0][0] <= taken):
             _, future = self._waiting.popleft()
             if not future.done():
@@ -80,8 +82,9 @@ class _Subscriber:
 
 
 class Updates:
-    """`check` looks at the file and returns how many foreign changes were ever noticed; it may take its time, or raise
-    `StoreError` (the file cannot be read now: no news)."""
+    """`check` looks at the file and returns how many foreign changes were ever noticed. It may take its time, or raise
+    `StoreError` (the file cannot be read now: no news).
+    """
 
     def __init__(self, check: Callable[[], Awaitable[int]]) -> None:
         self._check = check
@@ -96,9 +99,10 @@ class Updates:
         return len(self._subscribers)
 
     async def subscribe(self, key: Hashable, tell: Tell) -> bool:
-        """From the return on, `tell` is called once for each change. The same key again replaces the one before.
+        """Once this returns, `tell` is called once for each change. The same key again replaces the previous
+        subscription.
 
-        False if there are as many subscribers as may be.
+        False if the limit of subscribers is reached.
         """
         if key not in self._subscribers and len(self._subscribers) + self._coming >= _MOST_SUBSCRIBERS:
             return False
@@ -116,7 +120,7 @@ class Updates:
         return True
 
     def unsubscribe(self, key: Hashable) -> None:
-        """Forget this subscriber, if it is one. With the last one the watching ends."""
+        """Forget this subscriber, if it exists. The watching ends with the last one."""
         subscriber = self._subscribers.pop(key, None)
         if subscriber is not None:
             subscriber.cancel()
@@ -125,13 +129,15 @@ class Updates:
             self._watch = None
 
     def saved(self) -> None:
-        """A save of ours changed the graph."""
+        """One of our saves changed the graph."""
         self.changes += 1
         for subscriber in self._subscribers.values():
             subscriber.enqueue()
 
     def resend(self, key: Hashable) -> None:
-        """Tell this subscriber, if it is one, that something has changed: what it was told may not have arrived."""
+        """Tell this subscriber, if it exists, that something has changed: the last notification may not have
+        arrived.
+        """
         subscriber = self._subscribers.get(key)
         if subscriber is not None:
             subscriber.enqueue()
@@ -143,7 +149,7 @@ class Updates:
             self.saved()
 
     async def flush(self) -> None:
-        """Wait until what was told so far is on its way to everybody but the slow."""
+        """Wait until all notifications so far are on their way to everybody except slow subscribers."""
         waiting = [(each, future) for each in self._subscribers.values() if (future := each.delivered()) is not None]
         if not waiting:
             return
@@ -153,7 +159,7 @@ class Updates:
                 subscriber.mark_slow()
 
     def close(self) -> None:
-        """No more subscribers; `closed` tells those who wait for the end."""
+        """End all subscriptions; `closed` tells those who wait for that."""
         self.closed.set()
         for key in list(self._subscribers):
             self.unsubscribe(key)

@@ -53,8 +53,9 @@ _DAY: Final = 86_400
 
 
 class Generation(NamedTuple):
-    """An earlier state of the file. `milliseconds` of the epoch at which it was replaced, by which command if by one;
-    `written` is the time of its content, in seconds."""
+    """An earlier state of the file. `milliseconds` is the time since the epoch at which it was replaced, `reason` the
+    command that replaced it, if any; `written` is the time of its content, in seconds.
+    """
 
     path: str
     stamp: str
@@ -69,19 +70,19 @@ class Generation(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """A generation that is being made; `signature` is what the last check has to find at the memory's name."""
+    """A generation that is being made. `signature` is what the last check must find at the memory's name."""
 
     path: str
     signature: Signature
 
 
 def folder_of(target: str) -> str:
-    """Where the generations of the real file `target` are."""
+    """The folder of the generations of the real file `target`."""
     return f"{target}.history"
 
 
 def generations(target: str) -> list[Generation]:
-    """Those of the real file `target`, newest first; none where the folder has no list."""
+    """The generations of the real file `target`, newest first; none if the folder cannot be listed."""
     own = None
     with contextlib.suppress(OSError):
         status = os.stat(target)
@@ -99,10 +100,10 @@ def generations(target: str) -> list[Generation]:
 
 
 def surplus(found: Sequence[Generation], size: int, now: float, days: int) -> list[Generation]:
-    """Those, of all from the newest to the oldest, that have to go. `size` is that of the present file.
+    """The generations that must be removed, of all of them, newest first. `size` is that of the present file.
 
-    The newest stays in any case. Of the others go those older than `days`, then all but the last of their day behind
-    the newest 50, then what goes beyond the space.
+    The newest one is always kept. Of the others, these are removed: first those older than `days`, then all but the
+    last of each day beyond the newest 50, then those that exceed the space.
     """
     gone: list[Generation] = []
     total, most = 0, max(FILES_KEPT * size, LEAST_BYTES)
@@ -122,7 +123,7 @@ def surplus(found: Sequence[Generation], size: int, now: float, days: int) -> li
 
 
 class History:
-    """The generations that saves of this process make. One thread at a time; `days` 0 keeps none."""
+    """The generations that this process makes. One thread at a time. `days` 0 keeps none."""
 
     def __init__(self, days: int, now: Callable[[], float], report: Callable[[Notice], None]) -> None:
         self._days = days
@@ -134,7 +135,7 @@ class History:
         self._untidy = days > 0  # something may have to go; so it is at the start
 
     def wants(self, target: str, before: Graph, after: Graph, reason: str) -> bool:
-        """Whether the file is to be kept that this save replaces."""
+        """Whether the file that this save replaces must be kept."""
         if not self._days:
             return False
         if reason or takes_away(before, after):
@@ -145,8 +146,9 @@ class History:
         return newest[0] // (_DAY * 1000) != int(self._now()) // _DAY
 
     def keep(self, target: str, expected: Signature, like: os.stat_result, reason: str) -> Kept | None:
-        """Give the file at `target` a second name in the history. None, and nothing left, where that fails; also if it
-        is not the expected file any more, which the last check of the save sees too."""
+        """Give the file at `target` a second name in the history. None, with nothing left behind, if that fails or if
+        the file is not the expected one any more, which the last check of the save notices too.
+        """
         try:
             folder = folder_of(target)
             self._make_folder(folder, like)
@@ -163,11 +165,13 @@ class History:
         return kept
 
     def undo(self, kept: Kept) -> None:
-        """The save was given up."""
+        """Remove the name again: the save was given up."""
         calls.remove_if_possible(kept.path)
 
     def remove_own(self, target: str, status: os.stat_result) -> bool:
-        """Remove generations that are the memory's own file; whether there were any. `status` is that of the file."""
+        """Remove generations that are the memory's own file, and return whether there were any. `status` is that of the
+        file.
+        """
         if status.st_nlink < 2:
             return False
         found = False
@@ -181,13 +185,14 @@ class History:
         return found
 
     def sweep(self) -> None:
-        """Remove temporary files that could not be removed when they failed; before a save is answered."""
+        """Remove temporary files that could not be removed when they failed. Called before a save is answered."""
         if self._leftovers:
             self._leftovers = [path for path in self._leftovers if not calls.remove_if_possible(path)]
 
     def tidy(self, target: str) -> None:
-        """Remove what is too much. Free while there is nothing to do; else not to be waited for: a large file's blocks
-        are freed here."""
+        """Remove surplus generations. Costs nothing if there are none; otherwise do not wait for it, because a large
+        file's blocks are freed here.
+        """
         self.sweep()
         if not self._untidy:
             return
@@ -202,7 +207,7 @@ class History:
             calls.remove_if_possible(one.path)
 
     def _look(self, folder: str) -> tuple[int, str] | None:
-        """The newest generation. Costs one stat while the folder is as it was."""
+        """The newest generation. Costs one stat if the folder has not changed."""
         try:
             status = calls.lstat(folder)
         except OSError:
@@ -261,8 +266,9 @@ _COPY: Final = "copy"
 
 
 def _copied(target: str, path: str, expected: Signature, like: os.stat_result) -> Kept | None:
-    """A copy in place of a link. It has its name when it is whole and synced; nothing can have that name: the lock is
-    ours, and the time a new one."""
+    """Make a copy in place of a link. It gets its name when it is whole and synced. Nothing can have that name yet: the
+    lock is ours, and the time is new.
+    """
     reading = whole.open_whole(target)
     calls.close_if_possible(reading.fd)
     if reading.signature != expected:
@@ -293,7 +299,7 @@ def _entry(moment: int, reason: str) -> str:
 
 
 def _names(folder: str) -> list[tuple[int, str, str]]:
-    """The generations by their names alone, newest first: when, by which command, the entry."""
+    """The generations, from their names alone, newest first: time, command, folder entry."""
     try:
         entries = os.listdir(folder)
     except OSError:
@@ -309,7 +315,8 @@ def _names(folder: str) -> list[tuple[int, str, str]]:
 
 
 def _mode(mode: int) -> int:
-    """The folder's mode by that of the file: its group may list it where it may read the file, add where it may write;
-    others may do neither."""
+    """The folder's mode, from that of the file: the group may list the folder if it may read the file, and add to it if
+    it may write the file. Others get no rights.
+    """
     group = mode >> 3 & 0o6
     return 0o700 | (group | (1 if group & 4 else 0)) << 3

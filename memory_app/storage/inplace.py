@@ -58,7 +58,7 @@ _POLL: Final = 0.01
 
 
 class Origin(enum.Enum):
-    """How the bytes of a file came under its name."""
+    """How the file's bytes got there."""
 
     OURS = "a save of this process"
     RENAMED = "whole, by a rename"
@@ -68,7 +68,7 @@ class Origin(enum.Enum):
 
 
 class Reading(NamedTuple):
-    """What a reading of the file saw besides its bytes; times are those of this machine's clocks, in seconds."""
+    """What a reading of the file found besides its bytes. Times are in seconds, from the clocks of this machine."""
 
     links: int
     origin: Origin
@@ -83,7 +83,7 @@ class Reading(NamedTuple):
 
 
 class Rest:
-    """Since when the file is still, and the bounded wait for that. One thread at a time."""
+    """Since when the file has not changed, and the bounded wait for that. One thread at a time."""
 
     def __init__(self) -> None:
         self._seen: tuple[int, ...] = ()
@@ -92,13 +92,13 @@ class Rest:
         self._until: float | None = None
 
     def since(self, signature: Signature) -> float:
-        """From when on the file was seen with this size and content time."""
+        """The time from which the file had this size and content time."""
         if self._seen != signature[:4]:
             self._seen, self._since = signature[:4], time.monotonic()
         return self._since
 
     def ask(self, needed: float) -> bool:
-        """Have the next `wait` last until the file was still for so long. False when there was waiting enough."""
+        """Make the next `wait` last until the file was unchanged for this long. False if the bound was used up."""
         now = time.monotonic()
         if self._until is None or now - self._until > _LONGEST_WAIT:  # that save was given up long ago
             self._until = now + _LONGEST_WAIT
@@ -106,9 +106,9 @@ class Rest:
         return now < self._until
 
     def wait(self, look: Callable[[], Signature | None]) -> None:
-        """Wait until the file is as still as was asked for; at once if nothing was.
+        """Wait until the file was unchanged for the requested time. Returns at once if none was requested.
 
-        If it has changed by then, a short while is enough: it is read again, and may be whole.
+        If the file changes meanwhile, a short time is enough: it is read again, and may be whole.
         """
         began = self._since
         while self._needed and self._until is not None:
@@ -122,7 +122,7 @@ class Rest:
         self._needed = 0.0
 
     def end(self) -> None:
-        """A save is done: the next has the whole bound again."""
+        """A save is done: the next one has the whole bound again."""
         self._needed, self._until = 0.0, None
 
 
@@ -134,8 +134,9 @@ def reading_of(
     before: tuple[Signature, Reading] | None,
     known_end: bytes = b"",
 ) -> Reading:
-    """A reading of the file, `before` being the last one if there was one. `known_end` is a last line that is no
-    record and stood there before: it is no sign of a cut."""
+    """A reading of the file; `before` is the previous one, if any. `known_end` is a last line that is no record and was
+    there before: it is no sign of a cut.
+    """
     now, wall = time.monotonic(), time.time()
     end = data.rstrip()
     is_cut = not end.endswith(b"]" if data[:64].lstrip().startswith(b"[") else b"}")
@@ -151,13 +152,15 @@ def reading_of(
 
 
 def reading_of_our_own(signature: Signature) -> Reading:
-    """A reading of a file that this process has just put there."""
+    """A reading of a file that this process has just written."""
     now = time.monotonic()
     return Reading(1, Origin.OURS, False, now, now, time.time(), _is_past(signature))
 
 
 def is_settled(signature: Signature, reading: Reading, present: float) -> bool:
-    """Whether every change since the reading shows in the stamps; `present` is the file system's time, in seconds."""
+    """Whether every change since the reading would show in the stamps. `present` is the file system's time, in
+    seconds.
+    """
     if reading.is_settled:
         return True
     elapsed = max(time.monotonic() - reading.read_at, time.time() - reading.read_at_wall)
@@ -165,7 +168,7 @@ def is_settled(signature: Signature, reading: Reading, present: float) -> bool:
 
 
 def may_be_unfinished(signature: Signature, reading: Reading, present: float) -> bool:
-    """Whether another program may be about to write to the file, as far as stamps tell."""
+    """Whether another program may be about to write to the file, as far as the stamps tell."""
     if reading.origin not in (Origin.UNKNOWN, Origin.SUCCESSOR):
         return reading.origin is Origin.IN_PLACE
     when_read = present - (time.monotonic() - reading.read_at)
@@ -173,7 +176,7 @@ def may_be_unfinished(signature: Signature, reading: Reading, present: float) ->
 
 
 def stillness_missing(signature: Signature, reading: Reading, present: float) -> float:
-    """The seconds without a change that the file has to have been still for, 0 if it was."""
+    """How many more seconds the file must stay unchanged; 0 if it was unchanged for long enough."""
     if reading.origin is Origin.SUCCESSOR:  # a writer that renames without a pause must not keep us waiting
         return 0.0
     needed = _STILL_IF_CUT if reading.is_cut else _STILL
@@ -183,12 +186,12 @@ def stillness_missing(signature: Signature, reading: Reading, present: float) ->
 
 
 def present_of(written: Signature) -> float:
-    """The file system's present time, by a file that was written just now."""
+    """The file system's present time, taken from a file that was just written."""
     return max(written.mtime_ns, written.ctime_ns) / _SECOND
 
 
 def shows_a_coarse_clock(signature: Signature) -> bool:
-    """Whether a file of ours has one stamp for its last write and for the rename after it."""
+    """Whether a file of ours has the same stamp for its last write and for the rename after it."""
     return not calls.WINDOWS and signature.ctime_ns <= signature.mtime_ns
 
 
@@ -211,7 +214,7 @@ def _is_past(signature: Signature) -> bool:
 
 
 def _is_whole(signature: Signature) -> bool:
-    """Whether the stamp is one of a clock that knows only whole seconds."""
+    """Whether the stamp comes from a clock that only knows whole seconds."""
     return signature.mtime_ns % _SECOND == 0
 
 

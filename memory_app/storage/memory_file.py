@@ -60,16 +60,17 @@ _MAY_ARRIVE: Final = Notice(
 
 
 class Lost(NamedTuple):
-    """What was loaded before another program cut the file or made it shorter in place, and the size of that file."""
+    """What was loaded before another program cut the file or shortened it in place, and the size of that file."""
 
     graph: Graph
     size: int
 
 
 class Snapshot(NamedTuple):
-    """A state of the file. `signature` and `reading` are None where there is no file; `original`, only for a file of
-    another shape, are the bytes that have to be backed up before the first write; `replaced` is a descriptor of the
-    file before a save, to be closed when there is time."""
+    """A state of the file. `signature` and `reading` are None if there is no file. `original`, only for a file of
+    another shape, are the bytes to back up before the first write. `replaced` is a descriptor of the file before a
+    save, to be closed when nobody waits for it.
+    """
 
     graph: Graph
     signature: Signature | None
@@ -83,7 +84,7 @@ class Snapshot(NamedTuple):
 class MemoryFile:
     """The file at a path as configured, which may be a symbolic link. One thread at a time.
 
-    `report` gets what was kept of files that other programs write in place, possibly in another thread.
+    `report` is told what was kept of files that other programs write in place, possibly from another thread.
     """
 
     def __init__(
@@ -106,7 +107,7 @@ class MemoryFile:
         self._linked: tuple[int, ...] = ()  # device and inode that a save has linked since the last one that succeeded
 
     def signature(self) -> Signature | None:
-        """The signature of the file that is there now, None for none."""
+        """The signature of the present file, None if there is none."""
         try:
             return calls.signature_at(self.path)
         except (FileNotFoundError, NotADirectoryError):
@@ -117,7 +118,8 @@ class MemoryFile:
     def is_current(self, snapshot: Snapshot) -> bool:
         """Whether the file is still the one of the snapshot. Costs one stat.
 
-        Of a file with stamps of the present tick this is sure only after it was read once more, two seconds later.
+        For a file whose stamps are as new as the clock, this is certain only after it was read again, two seconds
+        later.
         """
         reading = snapshot.reading
         if reading is not None and not reading.is_settled and time.monotonic() - reading.read_at >= inplace.COARSEST:
@@ -125,7 +127,9 @@ class MemoryFile:
         return self.signature() == snapshot.signature
 
     def read(self, before: Snapshot | None) -> Snapshot:
-        """The file as it is now; lines that `before` holds are not parsed again. StoreError if it is no memory."""
+        """The present content of the file. Lines that `before` holds are not parsed again. StoreError if the file is no
+        memory.
+        """
         try:
             data, signature, fd = whole.open_whole(self.path, check=self._expect_readable)
             try:
@@ -211,7 +215,7 @@ class MemoryFile:
         return Snapshot(graph, own, inplace.reading_of_our_own(own), replaced=held if held >= 0 else None)
 
     def make_durable(self) -> None:
-        """Have the last save's name on the medium. StoreError that says the change is stored all the same."""
+        """Sync the name of the last save. On failure, a StoreError that says that the change is stored all the same."""
         try:
             calls.sync_folder(self._saved_in)
         except OSError as error:
@@ -224,14 +228,15 @@ class MemoryFile:
             self._device = self._device_of_folder()
 
     def rest(self) -> None:
-        """Wait, bounded, until the file is at rest for which the last save was given up; at once if that was not why.
+        """Wait, bounded, until the file is at rest, if the last save was given up because it was not. Otherwise return
+        at once.
 
         Readers need not wait for this.
         """
         self._rest.wait(self.signature)
 
     def rest_if_cut(self, snapshot: Snapshot) -> None:
-        """Wait, bounded, if another program has made the file shorter: most often it is about to write it."""
+        """Wait, bounded, if another program has shortened the file: most often it is about to write it."""
         reading = snapshot.reading
         if snapshot.lost is not None and reading is not None and snapshot.signature is not None:
             needed = inplace.stillness_missing(snapshot.signature, reading, 0.0)
@@ -240,7 +245,7 @@ class MemoryFile:
                 self._rest.end()
 
     def make_folder(self) -> None:
-        """Make the missing folders of the file, and of the real one if it is a link."""
+        """Create the missing folders of the file, and those of the real file if it is a link."""
         for path in dict.fromkeys((os.path.abspath(self.path), os.path.realpath(self.path))):
             try:
                 make_folders(os.path.dirname(path))
@@ -248,11 +253,11 @@ class MemoryFile:
                 raise self._failure("could not be saved; nothing was changed: no folder was made", error) from error
 
     def tidy(self) -> None:
-        """Remove what is too much of the history; for when nobody waits."""
+        """Remove surplus generations. Call it when nobody waits."""
         self._history.tidy(os.path.realpath(self.path))
 
     def close(self) -> None:
-        """Look at replaced files for the last time."""
+        """Check replaced files for the last time."""
         self._replaced.close()
 
     def _expect_readable(self, signature: Signature) -> None:
@@ -285,7 +290,7 @@ class MemoryFile:
     def _judge(
         self, target: str, old: Snapshot, wanted: os.stat_result | None, present: float
     ) -> tuple[bool, Kept | None]:
-        """Whether the old file may be replaced, and what is kept of it for that. `present` is the time there."""
+        """Whether the old file may be replaced, and what is kept of it. `present` is the file system's time."""
         if old.signature is None or old.reading is None:
             return True, None
         if not inplace.is_settled(old.signature, old.reading, present):
@@ -306,7 +311,7 @@ class MemoryFile:
     def _still_holds(self, old: Snapshot, expected: Signature) -> bool:
         """Whether a file that got a second name still has the bytes that were loaded.
 
-        The link moves the change time, and so would hide a write of the same size whose time was set back.
+        The link changes the change time, and so would hide a write of the same size whose time was set back.
         """
         again = self.read(old)
         return again.graph is old.graph and again.signature == expected
@@ -325,7 +330,7 @@ class MemoryFile:
                 self._replaced.undo(target, kept)
 
     def _saved(self, fd: int, own: Signature, target: str, wanted: os.stat_result | None, kept: Kept | None) -> None:
-        """What is left to do when the new file is there."""
+        """The steps after the rename."""
         self._linked = ()
         self._rest.end()
         self._has_coarse_clock = self._has_coarse_clock or inplace.shows_a_coarse_clock(own)
@@ -362,7 +367,7 @@ class MemoryFile:
             return None
 
     def _expect_folder(self) -> None:
-        """StoreError if the folder has gone in which the memory was: an empty one must not take its place."""
+        """StoreError if the folder of a loaded memory has disappeared: an empty one must not take its place."""
         if self._device is not None and self._device_of_folder() != self._device:
             raise StoreError(
                 f"{self.path} was in a folder that is not there any more: it was moved, removed or unmounted. Nothing "
@@ -387,7 +392,7 @@ class MemoryFile:
         return Snapshot(graph, signature, None, data if foreign else None, contents.notices if contents else ())
 
     def expect_writable(self) -> None:
-        """StoreError if a save would be refused as things are now. Changes nothing."""
+        """StoreError if a save would be refused at present. Changes nothing."""
         target = os.path.realpath(self.path)
         self._permission(target)
         folder = os.path.dirname(target)
@@ -395,7 +400,7 @@ class MemoryFile:
             raise StoreError(f"The folder of {self.path} cannot be written; a memory file is replaced in its folder.")
 
     def _permission(self, target: str) -> os.stat_result | None:
-        """The status of the file that is to be replaced, None for none; refused where it may not be written."""
+        """The status of the file that will be replaced, None if there is none. StoreError if it may not be written."""
         try:
             status = calls.lstat(target)
         except FileNotFoundError:
@@ -413,9 +418,10 @@ class MemoryFile:
         return status
 
     def _own_signature(self, fd: int, written: Signature) -> Signature:
-        """The new file's signature: the rename changed its ctime and nothing else, or the file is not as we wrote it.
+        """The new file's signature, if the rename changed its ctime and nothing else; otherwise the file is not as we
+        wrote it.
 
-        Where that cannot be told the result equals no file's, so that the next look reads it.
+        Where that is unknown the result equals no file's signature, so that the next check reads the file.
         """
         try:
             now = calls.signature(fd) if fd >= 0 else calls.signature_at(self.path)
@@ -424,7 +430,7 @@ class MemoryFile:
         return now if now[:4] == written[:4] else written._replace(mtime_ns=-1)
 
     def _replace(self, temporary: str, target: str, written: Signature) -> None:
-        """Rename; an error after which the target is our file all the same (network file systems) is none."""
+        """Rename. An error after which the target is our file all the same (network file systems) is ignored."""
         try:
             calls.replace(temporary, target)
         except BaseException as error:

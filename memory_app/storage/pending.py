@@ -14,7 +14,7 @@ from memory_app.graph.graph import Batch, Graph
 
 
 class Call:
-    """A change that waits, and what became of it."""
+    """A waiting change and its outcome."""
 
     __slots__ = ("change", "deadline", "future", "outcome", "reason")
 
@@ -27,7 +27,7 @@ class Call:
 
 
 def apply(calls: Sequence[Call], graph: Graph) -> Graph:
-    """The graph after all calls, each of which keeps its own outcome. Many copy the indexes of the graph once."""
+    """The graph after all calls, each of which keeps its own outcome. The indexes are copied once for many calls."""
     at = 0
     while at < len(calls):
         if at + 1 < len(calls):
@@ -39,8 +39,9 @@ def apply(calls: Sequence[Call], graph: Graph) -> Graph:
 
 
 def _apply_as_batch(calls: Sequence[Call], start: int, end: int, graph: Graph) -> tuple[Graph, int]:
-    """The graph after calls from `start` on, and the place of the first that has to be applied by itself: it failed
-    after it had changed the graph, or looked at the graph from before its own change."""
+    """The graph after the calls from `start` on, and the position of the first one that must be applied by itself: it
+    failed after it had changed the graph, or it read the graph from before its own change.
+    """
     batch = Batch()
     after = first = graph.in_batch(batch)
     for at in range(start, end):
@@ -66,7 +67,7 @@ def _apply_one(call: Call, graph: Graph) -> Graph:
 
 
 def answer(calls: Sequence[Call]) -> None:
-    """Give each call its own outcome: what it changed is stored."""
+    """Set each call's own outcome: its change is stored."""
     for call in calls:
         if isinstance(call.outcome, Exception):
             call.future.set_exception(_bare(call.outcome))
@@ -75,16 +76,17 @@ def answer(calls: Sequence[Call]) -> None:
 
 
 def refuse(calls: Sequence[Call], error: MemoryServerError) -> None:
-    """The store's error for each call that has no answer yet."""
+    """Set the store's error for each call that has no answer yet."""
     for call in calls:
         if not call.future.done():
             call.future.set_exception(_bare(call.outcome if isinstance(call.outcome, GraphError) else error))
 
 
 def _bare(error: Exception) -> Exception:
-    """An error that is expected, without its frames and causes.
+    """An expected error without its frames and causes.
 
-    They hold the calls and so the error itself: a cycle, which would keep the graph, for ever once that is frozen.
+    These hold the calls and so the error itself: a cycle that would keep the graph alive, for good once the collector
+    is frozen.
     """
     if isinstance(error, MemoryServerError):
         error.__cause__ = error.__context__ = error.__traceback__ = None

@@ -49,7 +49,7 @@ Copy = Callable[[bytes], None]
 class Kept(NamedTuple):
     """An inode that is about to be replaced: its second name, or else a descriptor.
 
-    `signature` is what the last check has to find at the memory's own name.
+    `signature` is what the last check must find at the memory's own name.
     """
 
     signature: Signature
@@ -72,11 +72,11 @@ class _Watched(NamedTuple):
 
 
 def link_present(target: str, name: str, expected: Signature) -> Signature | None:
-    """Give the file at `target` the second name `name`; for whoever wants to keep what a save is about to replace.
+    """Give the file at `target` the second name `name`, to keep what a save is about to replace.
 
-    The result is what the save's last check has to find at `target`: the expected signature but for the change time.
-    None, with nothing left, if the file is not the expected one any more. FileExistsError if the name is taken, another
-    OSError where no link can be made.
+    Returns what the save's last check must find at `target`: the expected signature except for the change time. None,
+    with nothing left behind, if the file is not the expected one any more. FileExistsError if the name is taken,
+    another OSError if no link can be made.
     """
     before = calls.lstat(target)
     if calls.signature_of(before) != expected:
@@ -97,7 +97,7 @@ def link_present(target: str, name: str, expected: Signature) -> Signature | Non
 
 
 class Replaced:
-    """The inodes that saves of this process have replaced. `report` gets what was kept of those that are watched."""
+    """The inodes that saves of this process have replaced. `report` is told what was kept of those that are watched."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
@@ -108,7 +108,9 @@ class Replaced:
         self._watcher: threading.Thread | None = None
 
     def keep(self, target: str, expected: Signature) -> Kept | None:
-        """Steps 1 and 2. None if the file at `target` is not the expected one any more. OSError if it has gone."""
+        """Steps 1 and 2. None if the file at `target` is not the expected one any more. OSError if it has
+        disappeared.
+        """
         seconds = self._now()
         while True:
             name = f"{target}.{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(seconds))}.replaced"
@@ -130,7 +132,7 @@ class Replaced:
         return None
 
     def undo(self, target: str, kept: Kept) -> None:
-        """The save was given up. A name stays where it may be the inode's only one."""
+        """The save was given up. A name is kept if it may be the inode's only one."""
         if kept.descriptor >= 0:
             calls.close_if_possible(kept.descriptor)
         if kept.name:
@@ -139,7 +141,7 @@ class Replaced:
                     calls.remove_if_possible(kept.name)
 
     def done(self, target: str, kept: Kept, copy: Copy) -> None:
-        """The save has replaced the inode. `copy` gets its bytes if it is watched and changes."""
+        """The save has replaced the inode. If the inode is watched and changes, `copy` is called with its bytes."""
         if kept.name:
             self._links.append(_Link(kept.name, kept.signature, time.monotonic()))
             self._thin(target)
@@ -154,7 +156,7 @@ class Replaced:
                         self._watcher = watcher
 
     def sweep(self, age: float = _AGE) -> None:
-        """Step 4, for the names that this process has made. Free while there is nothing to do."""
+        """Step 4, for the names that this process has made. Costs nothing if there are none."""
         while self._links and time.monotonic() - self._links[0].made_at >= age:
             link = self._links.pop(0)
             with contextlib.suppress(OSError):
@@ -162,7 +164,7 @@ class Replaced:
                     calls.remove(link.name)
 
     def close(self) -> None:
-        """Look for the last time at what is watched, and at the names that may go."""
+        """Check the watched inodes, and the names that may be removed, for the last time."""
         self.sweep(_AGE_AT_THE_END)
         self._ending.set()
         if self._watcher is not None:
@@ -179,7 +181,7 @@ class Replaced:
                 calls.remove_if_possible(os.path.join(folder, entry))
 
     def _watch(self) -> None:
-        """Look at each inode until its time is over, or for the last time when the end has begun."""
+        """Check each inode until its time is over, or for the last time once the process ends."""
         while True:
             last = self._ending.wait(_LOOK)
             with self._mutex:
@@ -196,7 +198,7 @@ class Replaced:
 
 
 def _look(one: _Watched, last: bool) -> _Watched | None:
-    """Copy the inode if it has changed and rests; None if that was the last look."""
+    """Copy the inode if it has changed and is at rest. None if that was the last check."""
     last = last or time.monotonic() >= one.until
     with contextlib.suppress(BaseException):  # the edge of a thread: what cannot be copied now is tried again
         present = calls.signature(one.descriptor)[:4]
@@ -218,7 +220,7 @@ def _is_at(path: str, expected: Signature) -> bool:
 
 
 def _is_as_before(before: os.stat_result, after: os.stat_result) -> bool:
-    """Whether the link is all that has happened. Some file systems in user space do not count names."""
+    """Whether nothing but the link has changed. Some file systems in user space do not count names."""
     same = calls.signature_of(before)[:4] == calls.signature_of(after)[:4]
     rights = (before.st_mode, before.st_uid, before.st_gid) == (after.st_mode, after.st_uid, after.st_gid)
     return same and rights and after.st_nlink - before.st_nlink in (0, 1)

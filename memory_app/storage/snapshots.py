@@ -26,14 +26,14 @@ Loader: TypeAlias = Callable[[Callable[[], Snapshot]], Snapshot]
 
 
 def load_plainly(read: Callable[[], Snapshot]) -> Snapshot:
-    """The loader of a process that has nothing to do around a load."""
+    """The loader of a process that needs no preparation for a load."""
     return read()
 
 
 class Snapshots:
-    """Those of the file at `path`; `file` is given out for all that is no reading and no saving of a snapshot.
+    """The snapshots of the file at `path`. `file` is public for everything but reading and saving a snapshot.
 
-    Threads: every method may be called from any; `peek` never waits, the others may for a load or a save.
+    Threads: every method may be called from any thread. `peek` never waits; the others may wait for a load or a save.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Snapshots:
         self._replaced: list[int] = []
 
     def peek(self) -> Graph | None:
-        """The current graph if the file is still the one that was loaded. Costs one stat."""
+        """The current graph if the file is still the one that was loaded, else None. Costs one stat."""
         snapshot = self._snapshot
         try:
             return snapshot.graph if snapshot is not None and self.file.is_current(snapshot) else None
@@ -58,7 +58,7 @@ class Snapshots:
             return None
 
     def current(self, *, afresh: bool = False) -> Snapshot:
-        """The snapshot, of a file that has changed or, with `afresh`, of any read again. StoreError."""
+        """The current snapshot, read again if the file has changed or with `afresh`. StoreError if that fails."""
         with self._changing:
             before = self._snapshot
             if before is not None and not afresh and self.file.is_current(before):
@@ -72,7 +72,7 @@ class Snapshots:
         return snapshot
 
     def save(self, current: Snapshot, graph: Graph, lock_held: Callable[[], bool], reason: str = "") -> bool:
-        """As `MemoryFile.save`; False if nothing was saved, since the file has to be read again."""
+        """As `MemoryFile.save`. False if nothing was saved because the file must be read again."""
         with self._changing:
             saved = self.file.save(current, graph, lock_held, reason)
             if saved is None:
@@ -84,13 +84,13 @@ class Snapshots:
         return True
 
     def release(self) -> None:
-        """Close the files that saves have replaced, which may take its time."""
+        """Close the files that saves have replaced, which may take some time."""
         with contextlib.suppress(IndexError):  # another thread may take the last one
             while True:
                 close_if_possible(self._replaced.pop())
 
     def close(self) -> None:
-        """Forget the snapshot, and let go of every file."""
+        """Forget the snapshot and close every file."""
         with self._changing:
             self._snapshot = None
         self.release()

@@ -39,7 +39,7 @@ def _nothing() -> None:
 
 
 class Store:
-    """The memory in the file at `path`. `report` gets each thing that was tolerated in the file, once, as one line.
+    """The memory in the file at `path`. `report` gets each tolerated oddity of the file, once, as one line.
 
     `on_save` is called in the writer's thread after each save, before its answers. `loader` is called around each load.
     """
@@ -69,29 +69,29 @@ class Store:
 
     @property
     def foreign_changes(self) -> int:
-        """Changes of the graph by other processes, as far as they were noticed."""
+        """How many changes of the graph by other processes were noticed."""
         return self._snapshots.foreign_changes
 
     def peek(self) -> Graph | None:
-        """The current graph if the file is still the one that was loaded. Costs one stat."""
+        """The current graph if the file is still the one that was loaded, else None. Costs one stat."""
         return self._snapshots.peek()
 
     def graph(self) -> Graph:
-        """The current graph, loaded if the file has changed, which takes its time. StoreError if it cannot be had."""
+        """The current graph. If the file has changed it is loaded, which takes time. StoreError if that fails."""
         return self._snapshots.current().graph
 
     def check(self) -> int:
-        """Look at the file, load it if it has changed, and say how often other processes have changed the graph."""
+        """Load the file if it has changed, and return how often other processes have changed the graph."""
         self.graph()
         return self.foreign_changes
 
     def size(self) -> int:
-        """The bytes of the file, 0 if there is none. Costs one stat. StoreError if it cannot be had."""
+        """The size of the file in bytes, 0 if there is none. Costs one stat. StoreError if that fails."""
         signature = self._file.signature()
         return 0 if signature is None else signature.size
 
     def submit(self, change: Callable[[Graph], tuple[Graph, T]], reason: str = "") -> Future[T]:
-        """Have the writer apply a change. Its GraphError, or a StoreError, comes out of the future.
+        """Have the writer apply a change. Its GraphError, or a StoreError, is set in the future.
 
         `reason` is the name of a command that wants the present state kept in the history, whatever it changes.
         """
@@ -110,17 +110,17 @@ class Store:
         return call.future
 
     def expect_writable(self) -> None:
-        """StoreError if a save would be refused as things are now, because of the file's or its folder's rights."""
+        """StoreError if a save would be refused at present, because of the rights of the file or its folder."""
         self._file.expect_writable()
 
     def waits(self) -> bool:
-        """Whether the writer is kept waiting by another program's lock."""
+        """Whether the writer waits for another program's lock."""
         return self._lock.waiting
 
     def close(self, patience: float = 1.0, most: float = 30.0) -> None:
-        """End the writer; returns when that is done, after `most` seconds in any case.
+        """End the writer. Returns when it has ended, after `most` seconds in any case.
 
-        A started save is finished; calls that still wait for the lock after `patience` seconds get an error.
+        A started save is finished. Calls that still wait for the lock after `patience` seconds get an error.
         """
         with self._arrived:
             if self._stop_at is None:
@@ -131,7 +131,7 @@ class Store:
         self._snapshots.close()
 
     def _start_writer(self) -> None:
-        """RuntimeError if the system gives this process no further thread; the next change tries again."""
+        """RuntimeError if the system allows this process no further thread; the next change tries again."""
         if self._writer is None:
             writer = threading.Thread(target=self._write, name="memory-writer", daemon=True)
             writer.start()
@@ -153,7 +153,9 @@ class Store:
                 self._file.tidy()
 
     def _turn(self) -> None:
-        """One round for all calls that wait: without the lock if nothing is to be written, else one save for all."""
+        """One round for all waiting calls: without the lock if nothing is to be written, otherwise with one save for
+        all.
+        """
         current = self._snapshots.current()
         if current.lost is not None:
             self._file.rest_if_cut(current)
@@ -186,9 +188,10 @@ class Store:
         self._written = False
 
     def _transact(self, calls: Sequence[Call], graph: Graph | None, after: Graph) -> None:
-        """Under the lock: apply the calls to the file as it is by now and save; again where that came too late.
+        """Under the lock, apply the calls to the present file and save; repeat both if the file has changed meanwhile.
 
-        `after` is what the calls made of `graph`, if that. If it is the same there is nothing to write.
+        `after` is the result of the calls on `graph`, if they were applied already. If both are the same there is
+        nothing to write.
         """
         afresh = False
         while True:
@@ -214,7 +217,7 @@ class Store:
                 self._lock.acquire(max(call.deadline for call in calls), self._stopping)
 
     def _acquire(self) -> bool:
-        """Take the lock for the calls that wait. False if none is left: each was cancelled or has its error."""
+        """Take the lock for the waiting calls. False if none is left: each was cancelled or has its error."""
         while calls := self._live():
             first = min(call.deadline for call in calls)
             try:
@@ -235,14 +238,16 @@ class Store:
         return self._stop_at is not None and time.monotonic() >= self._stop_at
 
     def _live(self) -> list[Call]:
-        """The calls that wait, without those that were cancelled."""
+        """The waiting calls, without those that were cancelled."""
         with self._arrived:
             if any(call.future.cancelled() for call in self._calls):
                 self._calls = [call for call in self._calls if not call.future.cancelled()]
             return list(self._calls)
 
     def _take(self, calls: Sequence[Call]) -> list[Call]:
-        """Take these calls out of the queue; from here on they can no longer be cancelled. Without those that were."""
+        """Take these calls out of the queue, without those that were cancelled. From here on they can no longer be
+        cancelled.
+        """
         taken = frozenset(calls)
         with self._arrived:
             self._calls = [call for call in self._calls if call not in taken]

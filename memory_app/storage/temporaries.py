@@ -14,7 +14,9 @@ from memory_app.disk import calls, whole
 
 
 class SideFiles:
-    """Those of the memory file at `path`, as configured. A `target` is the real file, with its links resolved."""
+    """The temporary files of the memory file at `path`, as configured. A `target` is the real file, with its links
+    resolved.
+    """
 
     def __init__(self, path: str, now: Callable[[], float]) -> None:
         self._path = path
@@ -23,7 +25,7 @@ class SideFiles:
         self._swept = False
 
     def discard(self, fd: int, path: str) -> None:
-        """Close (unless -1) and remove a file of ours; if it cannot be removed now, `sweep` does it later."""
+        """Close (unless -1) and remove a file of ours. If it cannot be removed now, `sweep` removes it later."""
         self._leftovers.append(path)  # first, so that whatever goes wrong now, it is not forgotten
         try:
             if fd >= 0:
@@ -33,7 +35,9 @@ class SideFiles:
                 self._leftovers.remove(path)
 
     def sweep(self, target: str) -> None:
-        """Remove temporary files that nobody owns: ours that stayed, and, once, old ones of processes that died."""
+        """Remove temporary files that nobody uses: ours that could not be removed, and, once, old ones of processes
+        that died.
+        """
         self._leftovers = [path for path in self._leftovers if not calls.remove_if_possible(path)]
         if self._swept:
             return

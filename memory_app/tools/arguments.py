@@ -1,11 +1,11 @@
-"""The arguments of the nine tools: from whatever a model sent to typed values, or one text that it can act on.
+"""The arguments of the nine tools: from whatever a model sent to typed values, or an error text that it can act on.
 
 Rules:
-- Arguments in the form of the schema are read at once. Only what does not fit is first brought into that form, where
-  one form alone can be meant; see lenient. null is as good as absent where a key is optional.
-- Strict everywhere else: a missing key is never guessed, because a misspelt one would lose what was to be stored.
-- An error names the argument by its path (`entities[2].observations[0]`), says what was expected and what came. Whoever
-  knows the tool's example adds it.
+- Arguments in the form of the schema are read directly. Only others are first brought into that form, if they can have
+  only one meaning; see lenient. null counts as absent where a key is optional.
+- Everything else is strict: a missing key is never guessed, because a misspelt one would lose what was to be stored.
+- An error names the argument by its path (`entities[2].observations[0]`), says what was expected and what came. The
+  caller, which knows the tool's example, adds it.
 
 Nothing here knows the graph or does I/O.
 """
@@ -42,7 +42,9 @@ _DEEPEST: Final = 3
 
 
 class Page(NamedTuple):
-    """The part of an answer that was asked for. `limit` None: all that follow `offset`; so too for the relations."""
+    """The requested part of an answer. `limit` None means everything after `offset`; the same holds for the
+    relations.
+    """
 
     limit: int | None = None
     offset: int = 0
@@ -53,14 +55,14 @@ class Page(NamedTuple):
 
 
 class Search(NamedTuple):
-    """`page` None: the whole answer, without a total."""
+    """`page` None means the whole answer, without a total."""
 
     query: str
     page: Page | None
 
 
 class Opening(NamedTuple):
-    """`depth`: how many relations away what is opened may lie; 0 for the named entities alone."""
+    """`depth`: how many relations away the opened entities may be; 0 for the named entities alone."""
 
     names: tuple[str, ...]
     page: Page | None
@@ -69,7 +71,7 @@ class Opening(NamedTuple):
 
 @dataclass(frozen=True)
 class Asked(Generic[_T]):
-    """The items of a call. `exact`: a text stood in place of an array, so a delete has to find all of it."""
+    """The items of a call. `exact`: a text came in place of an array, so a delete must find all of it."""
 
     items: tuple[_T, ...]
     exact: bool = False
@@ -104,7 +106,7 @@ def relations_to_delete(arguments: Arguments) -> Asked[RelationKey]:
 
 
 def page_to_read(arguments: Arguments) -> Page | None:
-    """None if no part was asked for: the answer is the whole graph, without a total."""
+    """None if no part was requested: the answer is the whole graph, without a total."""
     return _checked("read_graph", arguments, lambda given: (_page(given),)).items[0]
 
 
@@ -119,7 +121,7 @@ def names_to_open(arguments: Arguments) -> Opening:
 
 
 def _checked(tool: str, arguments: Arguments, read: Callable[[Mapping[str, object]], tuple[_T, ...]]) -> Asked[_T]:
-    """What `read` makes of the arguments: as they are, else as lenient mends them."""
+    """The result of `read` for the arguments as they are, otherwise as lenient mends them."""
     given: object = {} if arguments is None else arguments
     if isinstance(given, dict) and given.keys() <= _KEYS[tool]:
         try:
@@ -156,7 +158,7 @@ _DELETION: Final = SHAPES["delete_observations"].item
 
 
 def _fields(value: object, expected: str, number: int) -> Mapping[str, object]:
-    """An object with this many keys. One with others goes to lenient, which looks at what they hold."""
+    """An object with this many keys. One with other keys goes to lenient, which checks what they hold."""
     given = an_object(value, expected)
     if len(given) > number:
         raise MisfitError(expected, f"it is {described(value)}")

@@ -1,9 +1,9 @@
 """Nearly JSON, as models write it by hand: code fences, trailing commas, Python's quotes, True and None.
 
 Rules:
-- What is JSON is read as JSON. What is not is read only if every token has one meaning: quotes of either kind around a
-  string without an escape that the two languages read differently, commas before a closing bracket, bare keys.
-- A string comes out as it was written, to the character; nothing is guessed within one.
+- JSON is read as JSON. Other text is read only if every token has one meaning: quotes of either kind around a string
+  without an escape that the two languages read differently, commas before a closing bracket, bare keys.
+- A string is returned exactly as it was written; nothing is guessed within one.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _ESCAPED: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 
 
 def looks_like_json(text: str) -> bool:
-    """Whether a text begins as an array, an object or a code fence does."""
+    """Whether a text begins like an array, an object or a code fence."""
     return text.lstrip(" \t\r\n\ufeff")[:1] in ("[", "{", "`")
 
 
 def read(text: str) -> object:
-    """The array or object that the text holds. ValueError if it is none, or if it could mean two things."""
+    """The array or object that the text holds. ValueError if it holds none, or if it could have two meanings."""
     fence = _FENCE.fullmatch(text)
     inner = (fence[1] if fence else text).strip(" \t\r\n\ufeff")
     if inner[:1] not in ("[", "{"):

@@ -1,8 +1,8 @@
-"""The nine tools as plans: from arguments to work on the graph, and from what came out to the answer's bytes.
+"""The nine tools as plans: from arguments to work on the graph, and from its result to the answer's bytes.
 
-Each function here checks the arguments and gives back a `Read` or a `Write`; both are pure functions of a snapshot, so
-whoever has them decides in which thread they run. JSON is built here as finished UTF-8: lines of the file in our own
-form are served by cutting, everything else is encoded once.
+Each function here checks the arguments and returns a `Read` or a `Write`. Both are pure functions of a snapshot, so the
+caller decides in which thread they run. JSON is built here as finished UTF-8: lines of the file in our own form are
+served by slicing, everything else is encoded once.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _Relations: TypeAlias = "tuple[list[RelationLine], list[RelationLine]]"
 
 
 class Answer(NamedTuple):
-    """What a tool gives back.
+    """What a tool returns.
 
-    `structured` is a JSON object in UTF-8, None for an error. `text` is the first text block, None where that is the
-    JSON of `structured` itself; `more` are further text blocks.
+    `structured` is a JSON object in UTF-8, None for an error. `text` is the first text block, None if that is the JSON
+    of `structured` itself. `more` are further text blocks.
     """
 
     structured: bytes | None
@@ -49,7 +49,7 @@ class Answer(NamedTuple):
 
 
 class Read(NamedTuple):
-    """A tool that only looks. `heavy` says whether `run` may take longer than an event loop should wait."""
+    """A tool that only reads. `heavy` says whether `run` may take longer than an event loop should wait."""
 
     run: Callable[[Graph], Answer]
     heavy: Callable[[Graph], bool]
@@ -62,7 +62,7 @@ class Write(NamedTuple):
 
 
 def graph_json(graph: Graph) -> bytes:
-    """The whole graph as `{"entities":[…],"relations":[…]}`. GraphError if that is larger than an answer may be."""
+    """The whole graph as `{"entities":[…],"relations":[…]}`. GraphError if it is larger than an answer may be."""
     return _found(queries.everything(graph))
 
 
@@ -234,7 +234,7 @@ def _taken(asked: checked.Asked[_T]) -> tuple[tuple[_T, ...], bool]:
 
 
 def _named(missing: Sequence[str]) -> str:
-    """The beginning of the first name, so that a pasted text does not come back."""
+    """The beginning of the first name, so that a long pasted text is not repeated."""
     return quote(missing[0][:_LONGEST_NAMED])
 
 
@@ -244,7 +244,7 @@ def _hint(graph: Graph, name: str) -> str:
 
 
 def _not_found(graph: Graph, missing: Sequence[str]) -> bytes:
-    """The names that no entity has, each with near ones; for the first of many names alone."""
+    """The names that no entity has, each with near ones. Of many names only the first gets them."""
     items: list[bytes] = []
     for number, name in enumerate(missing):
         found = near.near_names(graph, name) if number < _MOST_HINTS else []
@@ -270,7 +270,7 @@ def _found(found: queries.Found) -> bytes:
 def _part(
     matches: Sequence[EntityLine], page: Page, relations_of: Callable[[Sequence[EntityLine]], _Relations]
 ) -> bytes:
-    """A part of what matched, with how much there is in all and where the next part begins."""
+    """A part of the matches, with the total and the offset of the next part."""
     if page.summary:
         return _summary(matches, relations_of(matches))
     end = len(matches) if page.limit is None else min(page.offset + page.limit, len(matches))
@@ -284,7 +284,7 @@ def _part(
 
 
 def _with_relations(chosen: Sequence[EntityLine], found: _Relations, page: Page) -> bytes:
-    """An answer without its last brace: the entities, and the asked part of their relations, external ones last."""
+    """An answer without its last brace: the entities, and the requested part of their relations, external ones last."""
     between, external = found
     count, first, limit = len(between) + len(external), page.relation_offset, page.relation_limit
     if limit is None and page.limit is not None:
@@ -307,7 +307,7 @@ def _summary(matches: Sequence[EntityLine], found: _Relations) -> bytes:
 
 
 def _counts(types: Iterable[str]) -> str:
-    """The types and how many have them, the most frequent first, as JSON."""
+    """The types with their numbers, the most frequent first, as JSON."""
     found = sorted(Counter(types).items(), key=lambda one: (-one[1], one[0]))[:_MOST_TYPES]
     return "[" + ",".join(f'{{"type":{quote(kind)},"count":{count}}}' for kind, count in found) + "]"
 

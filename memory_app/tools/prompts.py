@@ -1,9 +1,9 @@
-"""The prompts that a person can choose in a client: texts, and the one argument of each.
+"""The prompts that a person can choose in a client: their texts, and the one argument of each.
 
-Plain data and the filling in of it; knows no SDK. Prompts are offered as MCP's `prompts/list` and `prompts/get`, and
-`PERSONAL_MEMORY.text(None)` serves as well as a project's or a client's own instructions.
+Plain data, and the function that fills it in; knows no SDK. Prompts are offered as MCP's `prompts/list` and
+`prompts/get`, and `PERSONAL_MEMORY.text(None)` also serves as a project's or a client's own instructions.
 
-Both arguments are names of entities, so a client can complete them from the memory.
+Both arguments are names of entities, so that a client can complete them from the memory.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LONGEST_NAME: Final = 200
 
 
 class Argument(NamedTuple):
-    """What may be given to a prompt; never required. Its value is the name of an entity."""
+    """An optional argument of a prompt. Its value is the name of an entity."""
 
     name: str
     title: str
@@ -28,7 +28,7 @@ class Argument(NamedTuple):
 
 
 class Prompt(NamedTuple):
-    """`given` and `absent` take the place of {who} in `template`, with and without the argument."""
+    """`given` and `absent` replace {who} in `template`, with and without the argument."""
 
     name: str
     title: str
@@ -39,7 +39,7 @@ class Prompt(NamedTuple):
     absent: str
 
     def text(self, value: str | None) -> str:
-        """The prompt's text for the argument's value, or for none. GraphError if the value can be no name."""
+        """The prompt's text for the argument's value, or for none. GraphError if the value cannot be a name."""
         if value is None or not value.strip():
             return self.template.replace("{who}", self.absent)
         if len(value) > _LONGEST_NAME:

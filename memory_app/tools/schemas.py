@@ -40,7 +40,7 @@ that a client shows; of a large one a search does."""
 
 
 def instructions(size: int | None) -> str:
-    """The instructions for a memory whose file has so many bytes; None if that is not known."""
+    """The instructions for a memory whose file has this many bytes; None if the size is unknown."""
     if size is None:
         return INSTRUCTIONS
     word = next((word for most, word in _SIZES if size <= most), "very large")
@@ -56,7 +56,7 @@ def _texts(description: str, item: str) -> Schema:
 
 
 def _object(properties: Schema, *optional: str) -> Schema:
-    """An object whose properties are all required but the `optional` ones."""
+    """An object whose properties are all required except the `optional` ones."""
     required = [name for name in properties if name not in optional]
     schema: Schema = {"type": "object", "properties": properties}
     return {**schema, "required": required} if required else schema  # older JSON Schema has no empty `required`
@@ -67,7 +67,7 @@ def _array(description: str, item: Schema) -> Schema:
 
 
 def _closed(schema: Schema) -> Schema:
-    """`schema` for what we return: it holds the declared keys and no others."""
+    """`schema` for a result: it has the declared keys and no others."""
     return {**schema, "additionalProperties": False}
 
 

@@ -21,7 +21,7 @@ def bare(key: str) -> str:
 
 
 class Slot(NamedTuple):
-    """A key of ours and the bare forms of its other spellings."""
+    """A key of ours, and its other spellings in bare form."""
 
     key: str
     others: frozenset[str]
@@ -32,9 +32,10 @@ class Slot(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """What a tool wants: `outer` holds an array of objects with these slots; without slots of texts, or one text.
+    """What a tool expects: `outer` holds an array of objects with these slots; without slots it holds texts, or one
+    text.
 
-    `facts` is the slot that is an array of texts; `may_lack` slots are empty arrays if they are missing.
+    `facts` is the slot that holds an array of texts. `may_lack` slots are empty arrays if they are missing.
     """
 
     outer: Slot

@@ -16,11 +16,11 @@ from memory_app.tools.schemas import Schema
 
 
 class UnknownTool(Exception):
-    """There is no tool of this name: an error of the protocol, not of a tool."""
+    """No tool has this name. An error of the protocol, not of a tool."""
 
 
 class Tool(NamedTuple):
-    """`schema` is the tool as it is listed, `example` one right call as its arguments."""
+    """`schema` is the tool as it is listed, `example` the arguments of one correct call."""
 
     schema: Schema
     example: str
@@ -29,7 +29,7 @@ class Tool(NamedTuple):
 
 
 def plan(name: str, arguments: object) -> Read | Write:
-    """The work that a call asks for. GraphError if the arguments are wrong, UnknownTool if there is no such tool."""
+    """The plan for a call. GraphError if the arguments are wrong, UnknownTool if there is no such tool."""
     try:
         tool = TOOLS[name]
     except KeyError:
@@ -46,7 +46,7 @@ def reads(name: str) -> bool:
 
 
 def nearest(name: str, offered: Iterable[str]) -> str:
-    """The offered tool whose name is most like this one."""
+    """The tool with the most similar name."""
     wanted = name[:_LONGEST_NAME].lower()
     return max(offered, key=lambda tool: SequenceMatcher(None, wanted, tool).ratio())
 

@@ -1,13 +1,13 @@
 """JSON values of arguments: each reader here takes one value and returns it typed, or raises `MisfitError`.
 
 Rules:
-- A value has the kind that the schema wants; what is understood beyond that is in lenient. Only a number may be a text
+- A value must have the kind that the schema says; lenient handles everything beyond that. Only a number may be a text
   of digits, and true and false may be texts.
-- A lone surrogate in a text becomes U+FFFD, so what is looked up equals what is served.
-- The path to a wrong value is put together while `MisfitError` rises, so a right value pays one test.
-- A wrong value is described by its kind and 60 of its characters at most, however long it is.
+- A lone surrogate in a text becomes U+FFFD, so that look-ups agree with what is served.
+- The path to a wrong value is built while `MisfitError` propagates, so a correct value costs one test.
+- A wrong value is described by its kind and at most 60 of its characters, however long it is.
 
-Which tool wants which value is not known here; see arguments.
+This module does not know which tool expects which value; see arguments.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LARGEST_NUMBER: Final = 2**31 - 1
 
 
 class MisfitError(Exception):
-    """A value that does not fit, on its way up to where its tool is known; each level puts its part before `path`."""
+    """A value that does not fit. Each level prepends its part to `path` until the tool is known."""
 
     def __init__(self, expected: str, came: str, path: str = "") -> None:
         super().__init__(expected)
@@ -38,7 +38,7 @@ class MisfitError(Exception):
 
 
 def member(owner: Mapping[str, object], key: str, read: Callable[[object], _T]) -> _T:
-    """The value that must be there under `key`, read by `read`."""
+    """The required value under `key`, read by `read`."""
     try:
         if key not in owner:
             _refuse_missing(owner, read)
@@ -58,7 +58,7 @@ def _refuse_missing(owner: Mapping[str, object], read: Callable[[object], object
 
 
 def each(value: object, read: Callable[[object], _T], expected: str) -> tuple[_T, ...]:
-    """An array with every item read by `read`."""
+    """An array, with every item read by `read`."""
     if not isinstance(value, list):
         raise MisfitError(expected, f"it is {described(value)}")
     done: list[_T] = []
@@ -108,7 +108,7 @@ def truth(value: object) -> bool:
 
 
 def described(value: object) -> str:
-    """A wrong value in a few words: its kind, and so much of it that it can be recognised."""
+    """A wrong value in a few words: its kind, and enough of it to recognise it."""
     if value is None:
         return "null"
     if isinstance(value, bool):

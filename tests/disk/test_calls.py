@@ -6,7 +6,6 @@ import errno
 import os
 import resource
 import signal
-import socket
 import stat
 import sys
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 
 from memory_app.disk import calls as disk
+from tests.files import descriptors, make_fifo, make_folder, make_socket, mode
 from tests.gating import GatedOs
 from tests.locks import Clock
 
@@ -30,18 +30,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def error(number: int) -> OSError:
     return OSError(number, os.strerror(number))
-
-
-def names(gated: GatedOs) -> list[str]:
-    return [name for name, _ in gated.calls]
-
-
-def mode(path: Path) -> int:
-    return stat.S_IMODE(path.stat().st_mode)
-
-
-def descriptors() -> int:
-    return len(os.listdir("/proc/self/fd"))
 
 
 def put(path: Path, *chunks: bytes) -> None:
@@ -68,14 +56,6 @@ def make_dangling_link(path: Path) -> None:
     path.symlink_to("nothing")
 
 
-def make_folder(path: Path) -> None:
-    path.mkdir()
-
-
-def make_fifo(path: Path) -> None:
-    os.mkfifo(path)
-
-
 @pytest.mark.parametrize("make", [make_file, make_dangling_link, make_folder, make_fifo])
 def test_a_name_that_is_taken_by_anything_is_not_made(tmp_path: Path, make: Callable[[Path], None]) -> None:
     make(tmp_path / "taken")
@@ -98,7 +78,7 @@ def test_chunks_are_written_one_after_the_other(tmp_path: Path, chunks: list[byt
 
 def test_many_small_chunks_need_few_calls(tmp_path: Path, gated: GatedOs) -> None:
     put(tmp_path / "file", *([b"x" * 100] * 50_000))
-    assert names(gated).count("write") == 5
+    assert gated.names().count("write") == 5
 
 
 def test_what_the_system_does_not_take_at_once_is_written_later(
@@ -157,16 +137,6 @@ def test_a_file_that_grows_while_it_is_read_is_read_to_its_end(tmp_path: Path, g
     disk.close(fd)
 
 
-def make_socket(path: Path) -> None:
-    here = os.getcwd()
-    os.chdir(path.parent)  # a socket's path may have 107 bytes
-    try:
-        with socket.socket(socket.AF_UNIX) as made:
-            made.bind(path.name)
-    finally:
-        os.chdir(here)
-
-
 @pytest.mark.parametrize("make", [make_folder, make_fifo, make_socket])
 @pytest.mark.parametrize("by_link", [False, True], ids=["itself", "by a link"])
 def test_what_is_no_regular_file_is_refused_without_opening_it(
@@ -176,7 +146,7 @@ def test_what_is_no_regular_file_is_refused_without_opening_it(
     (tmp_path / "link").symlink_to("strange")
     with pytest.raises(IsADirectoryError if make is make_folder else OSError):
         disk.open_regular(str(tmp_path / ("link" if by_link else "strange")))
-    assert "open" not in names(gated)
+    assert "open" not in gated.names()
 
 
 def test_a_fifo_that_takes_the_place_of_a_file_neither_hangs_nor_stays_open(tmp_path: Path, gated: GatedOs) -> None:
@@ -231,7 +201,7 @@ def test_a_file_is_synced_as_the_platform_can(tmp_path: Path, gated: GatedOs) ->
     fd = disk.create(str(tmp_path / "file"))
     disk.sync(fd)
     disk.close(fd)
-    assert names(gated) == ["open", "fsync", "close"]
+    assert gated.names() == ["open", "fsync", "close"]
 
 
 @pytest.mark.parametrize("number", [errno.EINVAL, errno.ENOTSUP, errno.ENOSYS])
@@ -243,7 +213,7 @@ def test_a_file_system_that_knows_no_sync_gets_the_next_weaker_one(tmp_path: Pat
     gated.fail("fdatasync", error(number))
     disk.sync(fd)
     disk.close(fd)
-    assert names(gated) == ["open", "fsync", "fdatasync", "fsync", "fdatasync", "close"]
+    assert gated.names() == ["open", "fsync", "fdatasync", "fsync", "fdatasync", "close"]
 
 
 @pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC, errno.EDQUOT])
@@ -276,19 +246,19 @@ def test_macos_is_asked_to_empty_the_drives_cache_and_falls_back_to_fsync(
     monkeypatch.setattr(disk, "_FULL_SYNC", 51)
     fd = disk.create(str(tmp_path / "file"))
     disk.sync(fd)
-    assert "fsync" not in names(gated)
+    assert "fsync" not in gated.names()
     disk.sync(fd)
-    assert names(gated).count("fsync") == 1
+    assert gated.names().count("fsync") == 1
     with pytest.raises(OSError, match="Input/output"):
         disk.sync(fd)
-    assert names(gated).count("fsync") == 1
+    assert gated.names().count("fsync") == 1
     assert asked == [51, 51, 51]
     disk.close(fd)
 
 
 def test_a_folder_is_synced_and_what_is_none_is_refused(tmp_path: Path, gated: GatedOs) -> None:
     disk.sync_folder(str(tmp_path))
-    assert names(gated) == ["open", "fsync", "close"]
+    assert gated.names() == ["open", "fsync", "close"]
     (tmp_path / "file").write_text("")
     with pytest.raises(NotADirectoryError):
         disk.sync_folder(str(tmp_path / "file"))
@@ -423,7 +393,7 @@ def test_on_windows_a_sharing_violation_is_waited_out(
     for _ in range(5):
         gated.fail(calls[0], SharingViolation(code))
     step(str(tmp_path / "file"))
-    assert names(gated).count(calls[0]) == 6
+    assert gated.names().count(calls[0]) == 6
     assert 0 < clock.now - 1000 < 0.5
 
 
@@ -493,7 +463,7 @@ def test_on_windows_no_folder_is_synced_and_no_owner_set(
     disk.sync_folder(str(tmp_path))
     disk.set_owner_and_mode(fd, wanted(tmp_path / "file", st_uid=4711, st_mode=stat.S_IFREG | 0o644))
     disk.close(fd)
-    assert names(gated) == ["open", "close"]
+    assert gated.names() == ["open", "close"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts on Linux's flags")

@@ -4,26 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from memory_app.disk.folders import make_folders, remove_folders
+from tests.files import descriptors, mode
 from tests.gating import GatedOs, on
-
-
-def names(gated: GatedOs) -> list[str]:
-    return [name for name, _ in gated.calls]
-
-
-def mode(path: Path) -> int:
-    return stat.S_IMODE(path.stat().st_mode)
-
-
-def descriptors() -> int:
-    return len(os.listdir("/proc/self/fd"))
 
 
 def make_file(path: Path) -> None:
@@ -49,14 +37,14 @@ def test_missing_folders_are_made_for_their_owner_alone_and_each_is_synced_into_
         ("mkdir", str(deep)),
         ("open", str(tmp_path / "a" / "b")),
     ]
-    assert names(gated).count("fsync") == 3
+    assert gated.names().count("fsync") == 3
 
 
 def test_folders_that_exist_are_left_as_they_are(tmp_path: Path, gated: GatedOs) -> None:
     tmp_path.chmod(0o755)
     assert make_folders(str(tmp_path)) == []
     assert mode(tmp_path) == 0o755
-    assert names(gated).count("mkdir") == 0
+    assert gated.names().count("mkdir") == 0
 
 
 def test_a_folder_that_another_process_makes_first_is_taken_as_it_is(tmp_path: Path, gated: GatedOs) -> None:

@@ -16,6 +16,7 @@ import pytest
 from memory_app.errors import StoreError
 from memory_app.lock import heartbeat, identity, lock, lockfile
 from memory_app.lock.lock import Lock, LockAbandoned
+from tests.files import descriptors
 from tests.gating import PATIENCE, GatedOs, on
 from tests.locks import FOREVER, Clock, our_fields, write_record
 
@@ -26,10 +27,6 @@ def lock_of(memory: Path) -> Path:
 
 def soon() -> float:
     return time.monotonic() + PATIENCE
-
-
-def descriptors() -> int:
-    return len(os.listdir("/proc/self/fd"))
 
 
 def test_the_record_names_this_process_and_leaves_out_what_is_unknown(memory: Path) -> None:

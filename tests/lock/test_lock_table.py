@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import socket
 import stat
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from memory_app.errors import StoreError
 from memory_app.lock import identity
 from memory_app.lock.identity import Identity
 from memory_app.lock.lock import Lock
+from tests.files import make_fifo, make_folder, make_socket
 from tests.gating import PATIENCE, GatedOs, in_thread, on, reading
 from tests.locks import FOREVER, Clock, our_fields, pid_that_is_gone, write_bytes, write_record
 
@@ -539,24 +539,6 @@ def make_link_to_nothing(path: Path) -> None:
 def make_link_to_a_dead_record(path: Path) -> None:
     write_record(path.with_name("victim"), age=1000, **dead_fields())
     path.symlink_to("victim")
-
-
-def make_fifo(path: Path) -> None:
-    os.mkfifo(path)
-
-
-def make_socket(path: Path) -> None:
-    here = os.getcwd()
-    os.chdir(path.parent)  # a socket's path may have 107 bytes
-    try:
-        with socket.socket(socket.AF_UNIX) as made:
-            made.bind(path.name)
-    finally:
-        os.chdir(here)
-
-
-def make_folder(path: Path) -> None:
-    path.mkdir()
 
 
 STRANGE = [

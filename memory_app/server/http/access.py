@@ -1,8 +1,8 @@
-"""Who may reach the server over HTTP: where it listens, and which tokens it asks for.
+"""Access over HTTP: where the server listens, and which tokens it requires.
 
 Rules:
-- A loopback address or a Unix socket needs no token. Any other address is refused without one, since everybody in that
-  network could read and change the memory.
+- A loopback address or a Unix socket needs no token. Any other address is refused without one, because everybody in
+  that network could read and change the memory.
 - A token comes from MEMORY_HTTP_TOKEN or from a file, never from the command line, where other users would see it.
 """
 
@@ -37,7 +37,7 @@ class Address(NamedTuple):
 
     @property
     def is_loopback(self) -> bool:
-        """Whether only programs of this machine can reach it."""
+        """Whether only programs on this machine can reach it."""
         if self.host == "localhost" or self.is_unix:
             return True
         try:
@@ -51,7 +51,7 @@ class Address(NamedTuple):
 
     @property
     def url(self) -> str:
-        """Where clients find the server."""
+        """The address at which clients find the server."""
         if self.is_unix:
             return self.host
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -59,10 +59,13 @@ class Address(NamedTuple):
 
 
 class Access(NamedTuple):
-    """`tokens` None: none is asked for. `hosts` are names, beside loopback ones, that a request may be addressed to;
-    `origins` are those of web pages that may use the server. `prefix` stands before every path. `proxies` are addresses
-    whose X-Forwarded-For is believed. `log`: each request is told on stderr, by its id. `rate`: requests a second for
-    each token, 0 for any number; `streams`: streams that may be open at once."""
+    """How the server may be reached.
+
+    `tokens` None: no token is required. `hosts` are the names, besides loopback ones, that a request may be addressed
+    to; `origins` are those of web pages that may use the server. `prefix` precedes every path. `proxies` are addresses
+    whose X-Forwarded-For is trusted. `log`: each request is logged on stderr, with its id. `rate`: requests per second
+    for each token, 0 for no limit; `streams`: streams that may be open at once.
+    """
 
     address: Address
     tokens: Tokens | None
@@ -102,7 +105,7 @@ def access(
     *,
     needs_token: bool = False,
 ) -> Access:
-    """What the command line and the environment ask for. UsageError where that would be open to strangers."""
+    """What the command line and the environment ask for. UsageError if that would be open to strangers."""
     where = parse_address(address)
     held = _tokens(token_file, environ)
     if held is None and needs_token:
@@ -113,13 +116,13 @@ def access(
 
 
 def expect_token(access: Access) -> None:
-    """UsageError if the address, known by now, is open to other machines and no token is asked for."""
+    """UsageError if the address, which is known by now, is open to other machines and no token is required."""
     if access.tokens is None and not access.address.is_loopback:
         raise _needs_token(access.address.host)
 
 
 def parse_prefix(text: str) -> str:
-    """The path before `/mcp`, as `/office`; the empty string for none."""
+    """The path before `/mcp`, such as `/office`; the empty string for none."""
     prefix = text.rstrip("/")
     if not _PREFIX.fullmatch(prefix):
         raise UsageError(f"--path {text}: give a path as in /office.")
@@ -127,7 +130,7 @@ def parse_prefix(text: str) -> str:
 
 
 def keep_token(path: str, token: str) -> None:
-    """Write a new token file, readable by this user alone. UsageError if there is one already, or none can be made."""
+    """Write a new token file, readable by this user only. UsageError if one exists already, or none can be written."""
     try:
         whole.write_new(path, (f"{token}\n".encode(),))
     except FileExistsError:

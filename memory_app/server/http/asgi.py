@@ -39,7 +39,7 @@ _NO_HEADERS: Final[Mapping[str, str]] = {}
 
 
 class Refused(Exception):
-    """Ends a request with an HTTP status and one JSON-RPC error. The text names nothing of what was asked."""
+    """Ends a request with an HTTP status and one JSON-RPC error. The text repeats nothing of the request."""
 
     def __init__(
         self,
@@ -60,11 +60,13 @@ class Refused(Exception):
 
 
 class Disconnected(Exception):
-    """The client went away before its request was complete: nobody is left to be answered."""
+    """The client disconnected before its request was complete: nobody is left to answer."""
 
 
 class Headers:
-    """Of a request, with names in lower case. One that decides who may ask, and is there twice, counts as neither."""
+    """The headers of a request, with names in lower case. A header that controls access and occurs twice counts as
+    missing.
+    """
 
     def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
         self._raw = [(key.decode("latin-1").lower(), value.decode("latin-1").strip()) for key, value in raw]
@@ -76,12 +78,12 @@ class Headers:
         return iter(self._raw)
 
     def only(self, name: str) -> str:
-        """Its value; the empty string where there is none, or more than one."""
+        """The header's value; the empty string if there is none, or more than one."""
         values = [value for key, value in self._raw if key == name]
         return values[0] if len(values) == 1 else ""
 
     def joined(self, name: str) -> str:
-        """All its values, joined by commas as RFC 9110 allows for lists."""
+        """All values of the header, joined by commas as RFC 9110 allows for lists."""
         return ", ".join(value for key, value in self._raw if key == name)
 
     def as_dict(self) -> dict[str, str]:
@@ -89,7 +91,7 @@ class Headers:
 
 
 class Bodies:
-    """Reads bodies within one budget for all of them. `largest`: bytes of one body."""
+    """Reads bodies within one budget for all of them. `largest`: the largest size of one body in bytes."""
 
     def __init__(self, largest: int, seconds: float) -> None:
         self.largest = largest
@@ -98,7 +100,7 @@ class Bodies:
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
 
     async def read(self, headers: Headers, receive: Receive) -> tuple[bytes, int]:
-        """The body, and its share of the budget, to be given back with `give_back` once it is no longer needed.
+        """The body, and its share of the budget, to be returned with `give_back` once it is no longer needed.
 
         Raises `Refused` (413, 408, 503) or `Disconnected`.
         """
@@ -198,7 +200,7 @@ class Answer:
         await self._send({"type": "http.response.start", "status": status, "headers": raw + self.more_headers})
 
     async def send(self, data: bytes) -> None:
-        """A further piece of the body; nothing after the end."""
+        """Send a further piece of the body; nothing after the end."""
         if not self._ended:
             self.sent += len(data)
             await self._send({"type": "http.response.body", "body": data, "more_body": True})
@@ -212,7 +214,7 @@ class Answer:
     async def whole(
         self, status: int, chunks: Sequence[bytes], headers: Mapping[str, str], kind: str = "application/json"
     ) -> None:
-        """An answer with a length. Large chunks go out in pieces, so that others are served in between."""
+        """Send an answer with a length. Large chunks are sent in pieces, so that others are served in between."""
         size = sum(map(len, chunks))
         await self.begin(status, {"content-type": kind, "content-length": str(size), **headers})
         if size <= PIECE:
@@ -222,7 +224,7 @@ class Answer:
         await self.end()
 
     async def pieces(self, chunks: Sequence[bytes]) -> None:
-        """Further parts of the body; small ones go out as one."""
+        """Send further parts of the body; small ones are joined."""
         if sum(map(len, chunks)) <= PIECE:
             await self.send(b"".join(chunks))
             return
@@ -235,12 +237,12 @@ class Answer:
                 await asyncio.sleep(0)  # a client that reads fast never makes `send` wait
 
     async def gone(self) -> None:
-        """Return once the client has gone away. Call it after the body was read."""
+        """Return once the client has disconnected. Call it after the body was read."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
 
     async def refuse(self, refused: Refused) -> None:
-        """One JSON-RPC error, unless an answer has begun."""
+        """Send one JSON-RPC error, unless an answer has begun."""
         if self.status:
             await self.end()
             return
@@ -251,6 +253,6 @@ class Answer:
 
 
 def uncancel(task: asyncio.Task[Any]) -> None:
-    """The task goes on although it was cancelled; before 3.11 nothing keeps count of that."""
+    """Let the task go on although it was cancelled. Nothing needs to be undone before Python 3.11."""
     if hasattr(task, "uncancel"):
         task.uncancel()

@@ -36,7 +36,7 @@ class Audit:
         self, *, request: str, token: str, memory: str, method: str, tool: str | None, arguments: Any, status: int,
         failed: bool, milliseconds: float,
     ) -> None:  # fmt: skip
-        """One line."""
+        """Append one line."""
         if self._path is None:
             return
         line: dict[str, Any] = {
@@ -70,7 +70,7 @@ class Audit:
 
 
 def counts(arguments: Any) -> dict[str, int]:
-    """How many items each argument of a tool names, by the arguments that tools have."""
+    """How many items each argument of a tool names, by argument."""
     if not isinstance(arguments, dict):
         return {}
     return {key: len(value) for key, value in arguments.items() if key in _COUNTED and isinstance(value, list)}

@@ -1,7 +1,7 @@
 """Edits from a page: from their JSON to one change of the graph, by the rules of the tools and of corrections.
 
-A change that would do nothing because somebody was quicker is an error that says so: the person believes to have
-changed something. Nothing here does I/O.
+An edit that would do nothing because somebody else was faster is an error that says so: the person believes that it
+changed something. No I/O.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from memory_app.text import without_lone_surrogates
 
 
 class Edit(NamedTuple):
-    """`label` says what it does, for the list of changes; `renamed` is the old and the new name of an entity that goes
-    on under another one."""
+    """`label` describes the edit in the list of changes. `renamed` is the old and the new name of an entity that gets
+    another name.
+    """
 
     label: str
     apply: Callable[[Graph], Graph]
@@ -29,7 +30,7 @@ Given = Mapping[str, Any]
 
 
 def read_edit(given: object) -> Edit:
-    """The edit that a request's JSON describes. GraphError if it is none."""
+    """The edit that a request's JSON describes. GraphError if it describes none."""
     if not isinstance(given, dict):
         raise GraphError("An edit is an object.")
     try:
@@ -162,7 +163,7 @@ def _delete_relation(given: Given) -> Edit:
 
 
 def _as_seen(graph: Graph, name: str, seen: list[str]) -> None:
-    """Nobody takes away what they have not seen."""
+    """GraphError if the entity is not as the person saw it: nobody removes what they have not seen."""
     if corrections.entity(graph, name).observations() != seen:
         raise GraphError(f"{name} was changed meanwhile. Look at it again before you take it away.")
 

@@ -29,7 +29,7 @@ _ALIVE_SECONDS: Final = 10.0  # between two signs of life on a stream on which n
 
 
 class Change(NamedTuple):
-    """`revision` None: it is too large to be kept."""
+    """`revision` None: the change is too large to be kept."""
 
     number: int
     time: float
@@ -41,7 +41,7 @@ class Change(NamedTuple):
 
 
 class Feed:
-    """One memory. Made on the loop that it serves."""
+    """The changes of one memory. Made on the loop that it serves."""
 
     def __init__(self, path: str, report: Callable[[str], None], *, read_only: bool) -> None:
         self.path = path
@@ -64,7 +64,9 @@ class Feed:
         return about[:-1].encode() + b',"graph":' + body + b"}"
 
     async def changes(self, after: int) -> AsyncIterator[bytes]:
-        """A line of JSON for each change after that number, for ever; an empty line now and then is a sign of life."""
+        """A line of JSON for each change after that number, without end; an empty line now and then is a sign of
+        life.
+        """
         await self._started()
         while not self._closed:
             news = self._news
@@ -83,7 +85,7 @@ class Feed:
                     yield b"\n"
 
     async def edit(self, edit: Edit) -> int:
-        """Make one change; the number of the last change then. GraphError, StoreError."""
+        """Make one change, and return the number of the last change after it. GraphError, StoreError."""
         if self._read_only:
             raise GraphError("This page only shows the memory; it was opened with --read-only.")
         await self._started()
@@ -98,7 +100,7 @@ class Feed:
         return self._number
 
     async def take_back(self, number: int) -> int:
-        """Undo a change, of whomever. GraphError where that would lose something later."""
+        """Undo a change, whoever made it. GraphError if that would lose something later."""
         change = next((one for one in self._changes if one.number == number), None)
         if change is None or change.revision is None:
             raise GraphError("This change is too long ago, or too large, to be undone here.")
@@ -114,7 +116,7 @@ class Feed:
         self._wake()
 
     async def close(self) -> bool:
-        """False if a thread is stuck, as of `Service.close`."""
+        """False if a thread is stuck, as for `Service.close`."""
         self.stop()
         return await self._service.close()
 
@@ -126,7 +128,7 @@ class Feed:
             return self._graph
 
     async def _changed(self) -> None:
-        """The graph may be another one than the one that was told last."""
+        """The graph may differ from the last one that was sent."""
         async with self._one:
             try:
                 graph = await self._service.graph()
@@ -187,7 +189,7 @@ def _named(names: list[str]) -> str:
 
 
 def _told(about: dict[str, object], revision: Revision) -> bytes:
-    """A change as a page is told of it, in one line."""
+    """A change as it is sent to a page, in one line."""
     if revision.size > _LARGEST_TOLD:
         return json.dumps(about | {"reload": True}).encode()
     return json.dumps(about)[:-1].encode() + b"," + revisions.as_json(revision)[1:]

@@ -42,7 +42,9 @@ _INTERNAL_ERROR: Final = -32603
 
 
 class Request(NamedTuple):
-    """What has passed the guard. `holder` is the token's name, "" without one; `token` None: none is asked for."""
+    """A request that has passed the guard. `holder` is the token's name, "" without one; `token` None: none is
+    required.
+    """
 
     id: str
     method: str
@@ -55,17 +57,17 @@ class Request(NamedTuple):
 
 
 class Memory(Protocol):
-    """What answers at one memory's path."""
+    """The application at one memory's path."""
 
     async def serve(self, request: Request, answer: Answer) -> None:
         """Answer the request. Raises `Refused`."""
 
     async def is_ready(self) -> bool:
-        """Whether the memory can be read, and written where it is to be."""
+        """Whether the memory can be read, and written where it should be."""
 
 
 class Guard:
-    """`memories` by name; the name "" stands for the one at `/mcp` itself."""
+    """`memories` by name; the name "" means the one at `/mcp` itself."""
 
     def __init__(
         self,
@@ -114,7 +116,7 @@ class Guard:
                 self._log(f"{request_id} {method} {status} {took:.0f} ms{whose}")
 
     def stop(self) -> None:
-        """The end has come: what is being answered may finish, nothing more is let in."""
+        """Begin the shutdown: answers in progress may finish, no further request is let in."""
         self._stopping = True
 
     async def _decide(self, scope: Scope, headers: Headers, receive: Receive, answer: Answer, client: str) -> None:
@@ -184,7 +186,7 @@ class Guard:
         return token
 
     def _client(self, scope: Scope, headers: Headers) -> str:
-        """The address of the client; behind a trusted proxy the last one that the proxies did not add themselves."""
+        """The address of the client; behind trusted proxies the last one that they did not add themselves."""
         peer = scope["client"][0] if scope.get("client") else "unix"
         for name in reversed([peer_of.strip() for peer_of in headers.joined("x-forwarded-for").split(",")]):
             if peer not in self._access.proxies or not name:
@@ -194,7 +196,7 @@ class Guard:
 
 
 class _Rate:
-    """Requests a second for each holder, with a burst of two seconds; 0 for any number."""
+    """Requests per second for each holder, with a burst of two seconds; 0 for no limit."""
 
     def __init__(self, a_second: int) -> None:
         self._a_second = a_second
@@ -229,8 +231,10 @@ def _cors(origin: str) -> list[tuple[bytes, bytes]]:
 
 
 def _target(scope: Scope, headers: Headers) -> tuple[str, str]:
-    """The path as it was written, without a slash at its end, and the host. A target with a host of its own
-    (`GET http://name/path`) decides, as RFC 9112 has it."""
+    """The path as written, without a slash at its end, and the host.
+
+    If the target contains a host (`GET http://name/path`), that one counts, as RFC 9112 says.
+    """
     raw = bytes(scope["raw_path"]).decode("latin-1")
     host = headers.only("host")
     if raw.lower().startswith(("http://", "https://")):

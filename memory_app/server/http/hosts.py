@@ -1,7 +1,7 @@
 """Names of hosts and origins: which ones a request may carry, read by a strict grammar.
 
-A lenient reader would take `evil.example@localhost` for localhost. Names are compared in lower case and as browsers
-send them (IDN in punycode, IPv6 addresses in their short form, without brackets).
+A lenient reader would take `evil.example@localhost` for localhost. Names are compared in lower case and in the form
+that browsers send (IDN in punycode, IPv6 addresses in their short form, without brackets).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ORIGIN: Final = re.compile(r"https?://(.+)")
 
 
 def host_of(header: str) -> str:
-    """The name in a Host header, without port and brackets; the empty string if it is none."""
+    """The name in a Host header, without port and brackets; the empty string if it is invalid."""
     found = _HOST.fullmatch(header.lower())
     if found is None:
         return ""
@@ -32,13 +32,13 @@ def host_of(header: str) -> str:
 
 
 def origin_of(header: str) -> str:
-    """The host of an http or https origin; the empty string for any other one."""
+    """The host of an http or https origin; the empty string for any other."""
     found = _ORIGIN.fullmatch(header.lower())
     return host_of(found[1]) if found is not None else ""
 
 
 def named(given: str) -> str:
-    """The name that `--allow-host` gives, as requests carry it. UsageError if no request can carry it."""
+    """The name given by `--allow-host`, in the form that requests carry. UsageError if no request can carry it."""
     text = given.strip().lower()
     if text.count(":") > 1 and not text.startswith("["):
         text = f"[{text}]"

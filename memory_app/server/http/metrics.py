@@ -1,6 +1,6 @@
-"""Counters for Prometheus, in its text format 0.0.4: calls, errors, times, sizes, what is open.
+"""Counters for Prometheus, in its text format 0.0.4: calls, errors, times, sizes, open streams.
 
-Nothing in it comes from a client or from the memory but tools' names that exist. For one thread.
+Nothing in it comes from a client or from the memory, except the names of existing tools. For one thread.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _BUCKETS: Final = (0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10.0)
 
 
 class Measured(Protocol):
-    """What a memory tells of itself."""
+    """What a memory reports about itself."""
 
     def gauges(self) -> Mapping[str, float]: ...
 
@@ -29,7 +29,7 @@ class Metrics:
         self._sent = 0
 
     def count(self, memory: str, what: str, outcome: str, seconds: float, sent: int) -> None:
-        """A call of a tool, or another method, is over."""
+        """Count a finished call of a tool, or another method."""
         self._calls[memory, what, outcome] += 1
         self._seconds[what] += seconds  # type: ignore[assignment]
         self._sent += sent
@@ -41,7 +41,7 @@ class Metrics:
         self._refused[status] += 1
 
     async def text(self, in_flight: int, memories: Mapping[str, Measured]) -> str:
-        """Everything by now."""
+        """All metrics up to now."""
         lines = ["# TYPE memory_calls_total counter"]
         for (memory, what, outcome), count in sorted(self._calls.items()):
             lines.append(f'memory_calls_total{{memory="{memory}",call="{what}",outcome="{outcome}"}} {count}')

@@ -62,7 +62,7 @@ _HEADERS: Final = {
 
 
 class View(NamedTuple):
-    """What is served: the page's text, the memory files by the names that the page shows, the first one first."""
+    """What is served: the page's text, and the memory files by the names that the page shows, in order."""
 
     page: str
     memories: Mapping[str, str]
@@ -72,14 +72,16 @@ class View(NamedTuple):
 
 
 class Events(NamedTuple):
-    """`ready` gets the address, `first_page` is called when a page has come: both on the loop's thread, to be quick."""
+    """`ready` is called with the address, `first_page` when a page has connected: both on the loop's thread, so they
+    must be quick.
+    """
 
     ready: Callable[[str], None]
     first_page: Callable[[], None]
 
 
 def run(view: View, report: Notices, events: Events) -> int:
-    """Serve until a signal comes or all pages are closed; the exit status. Main thread only."""
+    """Serve until a signal arrives or all pages are closed, and return the exit status. Main thread only."""
     listening = socket.create_server((HOST, 0))
     return lifetime.run(lambda: _serve(view, report, events, listening), report, _LOGGERS)
 
@@ -214,7 +216,7 @@ class Application:
         return self._feeds[name]
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Tell a page of changes for as long as it is open."""
+        """Send changes to a page for as long as it is open."""
         feed, after = self._feed(scope), _query(scope, "after")
         if not after.isascii() or not after.isdigit():
             raise _Refused(400, "Say after which change.")

@@ -1,9 +1,9 @@
 """Many clients over HTTP: memories behind our guard, served by uvicorn.
 
-The `Service` of a memory is the one that stdio has, so tools, resource and updates are the same; updates reach every
-subscriber of every session. The SDK is imported plainly: start-up matters little here.
+The `Service` of a memory is the same as on stdio, so tools, resource and updates are the same; updates reach every
+subscriber of every session. The SDK is imported plainly: start-up time matters little here.
 
-The end comes by a signal and is orderly: streams end, a started save is finished and answered, connections close.
+Shutdown begins with a signal and is orderly: streams end, a started save is finished and answered, connections close.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ _LOGGERS: Final = ("mcp", "uvicorn", "asyncio")
 
 
 def run(paths: Mapping[str, str], report: Notices, access: Access, key: bytes) -> int:
-    """Serve until a signal comes; the exit status. UsageError if the address cannot be had. Main thread only.
+    """Serve until a signal arrives, and return the exit status. UsageError if the address is not available. Main thread
+    only.
 
     `paths`: each memory's file by its name, "" for the one at /mcp. `key` signs the ids of sessions.
     """
@@ -102,7 +103,7 @@ async def _serve(
 
 
 async def _watch_tokens(tokens: Tokens, memories: Mapping[str, Served], report: Notices) -> None:
-    """Look at the token file; the streams of a token that was revoked, or has expired, end."""
+    """Watch the token file; end the streams of tokens that were revoked or have expired."""
     tokens.report = report
     while True:
         await asyncio.sleep(_TOKENS_SECONDS)

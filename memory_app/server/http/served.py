@@ -1,7 +1,7 @@
 """One memory served over HTTP: its store, service and transport, its state, and its shutdown.
 
-Clients read "the memory file" in errors, since its path is nobody's business but the operator's; the operator reads the
-whole text on stderr, each once until the trouble is over.
+Errors name "the memory file" to clients, because its path concerns only the operator. The operator gets the whole text
+on stderr, once until the problem is over.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Served:
         self._transport = Transport(name, servers[0], servers[1], sessions, self.streams, bodies)
 
     async def serve(self, request: Request, answer: Answer) -> None:
-        """Answer the request, and tell the audit log and the metrics of it."""
+        """Answer the request, and record it in the audit log and the metrics."""
         began = time.monotonic()
         one: Caller | None = None
         try:
@@ -82,7 +82,7 @@ class Served:
                 self._tell(request, answer, one, time.monotonic() - began)
 
     async def is_ready(self) -> bool:
-        """Whether the memory was loaded and, where that is offered, can be written."""
+        """Whether the memory was loaded and, where writing is offered, can be written."""
         at, ready = self._ready
         if time.monotonic() - at > _READY_SECONDS:
             ready = await self._look()
@@ -90,7 +90,7 @@ class Served:
         return ready
 
     def gauges(self) -> Mapping[str, float]:
-        """For the metrics."""
+        """The gauges for the metrics."""
         graph = self._service.store.peek()
         found: dict[str, float] = {
             "streams": len(self.streams),
@@ -107,7 +107,7 @@ class Served:
         return found
 
     def stop(self) -> None:
-        """The end has come."""
+        """Begin the shutdown."""
         self._service.stop()
         self.streams.close()
 
@@ -162,7 +162,7 @@ _METHODS: Final = frozenset({
 
 
 def conceal(text: str, path: str) -> str:
-    """The text without the path of the memory file, of its lock and of its folder."""
+    """The text without the paths of the memory file, its lock and its folder."""
     for written in sorted({path, os.path.abspath(path), os.path.realpath(path)}, key=len, reverse=True):
         text = text.replace(f"{written}.lock.break", "the guard of the lock").replace(f"{written}.lock", "the lock")
         text = text.replace(written, "the memory file")

@@ -1,8 +1,8 @@
-"""Session ids of the 2025 era that survive a restart: signed, so that nothing has to be kept for them.
+"""Session ids of the 2025 era that survive a restart: they are signed, so nothing needs to be stored for them.
 
-An id holds when it expires, the negotiated protocol version, which process made it, and a MAC over these, the memory
-and the holder (the token's name). So an id is good for the token and the memory that it was made for, in this process
-and in every later one that has the key. An id that was ended stays ended while the process lives.
+An id holds its expiry, the negotiated protocol version, the process that made it, and a MAC over these, the memory and
+the holder (the token's name). So an id is valid for the token and the memory that it was made for, in this process and
+in every later one that has the key. An id that was ended stays ended while the process lives.
 
 The key is 32 random bytes in a file of mode 0600. Knows neither HTTP nor the SDK.
 """
@@ -35,7 +35,7 @@ _MOST_ENDED: Final = 100_000
 
 
 class Session(NamedTuple):
-    """What a good id says. `is_ours`: it was made by this process, not by an earlier one."""
+    """The content of a valid id. `is_ours`: it was made by this process, not by an earlier one."""
 
     version: str
     is_ours: bool
@@ -51,14 +51,16 @@ class Sessions:
         self._ended: dict[str, None] = {}
 
     def begin(self, holder: str, memory: str, version: str) -> str:
-        """A new id for a client that shows the token of this name and spoke to this memory."""
+        """A new id for a client with the token of this name that uses this memory."""
         expiry = int(self._clock()) + LIFETIME_SECONDS
         signed = expiry.to_bytes(_EXPIRY_BYTES, "big") + version.encode() + self._process
         signed += secrets.token_bytes(_RANDOM_BYTES)
         return base64.urlsafe_b64encode(signed + self._mac(signed, holder, memory)).decode()
 
     def check(self, session: str, holder: str, memory: str) -> Session | None:
-        """What the id says; None if it is not ours, has expired or ended, or belongs to another token or memory."""
+        """The content of the id; None if it is not ours, has expired or ended, or belongs to another token or
+        memory.
+        """
         if len(session) != _SIZE // 3 * 4 or session in self._ended:
             return None
         try:
@@ -75,7 +77,7 @@ class Sessions:
         return Session(version, process == self._process)
 
     def end(self, session: str) -> None:
-        """From now on the id is not good any more. Call it with an id that `check` took."""
+        """From now on the id is invalid. Call it with an id that `check` accepted."""
         self._ended[session] = None
         if len(self._ended) > _MOST_ENDED:
             del self._ended[next(iter(self._ended))]
@@ -86,9 +88,10 @@ class Sessions:
 
 
 def load_key(path: str) -> bytes:
-    """The key in the file, which is made if it is not there. OSError if it can be neither read nor made, or is no key.
+    """The key in the file, which is created if it does not exist. OSError if it can neither be read nor created, or is
+    no key.
 
-    Two servers that start at once agree: only one can make the file.
+    Two servers that start at once agree, because only one can create the file.
     """
     try:
         return _read_key(path)

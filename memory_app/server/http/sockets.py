@@ -1,7 +1,7 @@
 """Listening sockets: an address, a Unix socket for this user only, or a socket from systemd.
 
-A Unix socket's file is made with mode 0600 and removed at the end. One that nobody listens at any more is replaced;
-anything else in its place is left alone.
+A Unix socket's file is created with mode 0600 and removed at the end. A socket on which nobody listens any more is
+replaced; anything else in its place is left alone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FIRST_OF_SYSTEMD: Final = 3  # sd_listen_fds(3)
 
 @contextlib.contextmanager
 def listening(address: Address) -> Iterator[tuple[Address, socket.socket]]:
-    """The address as it came to be, and the socket. UsageError if it cannot be had."""
+    """The resulting address, and the socket. UsageError if it is not available."""
     if address.host == SYSTEMD:
         with _of_systemd() as one:
             yield _address_of(one), one
@@ -43,7 +43,7 @@ def listening(address: Address) -> Iterator[tuple[Address, socket.socket]]:
 
 
 def tell_ready() -> None:
-    """Tell systemd that the server is up, where it asked for that (sd_notify(3))."""
+    """Tell systemd that the server is up, if it asked for that (sd_notify(3))."""
     where = os.environ.get("NOTIFY_SOCKET", "")
     if where and hasattr(socket, "AF_UNIX"):
         with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as one:
@@ -85,7 +85,7 @@ def _unix(path: str) -> socket.socket:
 
 
 def _remove_abandoned(path: str) -> None:
-    """Remove a socket's file that nobody listens at."""
+    """Remove the file of a socket on which nobody listens."""
     try:
         if not stat.S_ISSOCK(os.lstat(path).st_mode):
             return

@@ -1,11 +1,11 @@
 """Event streams of the 2025 era: one for each session, carrying its notifications.
 
-Such a client opens its stream again when it broke (a laptop that slept, a proxy that restarted). What was sent
-meanwhile is lost, so with a new stream it is told once more if anything has changed since the last one began. A
-session of an earlier process is taken for a subscriber: a needless notification costs a look, a missing one a stale
-answer. A newer stream of a session takes the place of the older one, whose end may not have been noticed yet.
+Such a client opens its stream again after it broke (a laptop that slept, a proxy that restarted). Notifications sent
+meanwhile are lost, so with a new stream the client is notified once more if anything has changed since the last one
+began. A session of an earlier process counts as a subscriber: a needless notification costs one read, a missing one a
+stale answer. A newer stream of a session replaces the older one, whose end may not have been noticed yet.
 
-Kept are only sessions that subscribed or have a stream. Runs on the event loop's thread; knows the updates, not the
+Only sessions that subscribed or have a stream are kept. Runs on the event loop's thread; knows the updates, not the
 SDK.
 """
 
@@ -52,7 +52,9 @@ class _Stream:
 
 
 class Streams:
-    """Those of one memory. `uri` is the resource that updates tell of; each token may have `most` streams at once."""
+    """The streams of one memory. `uri` is the resource that updates are about; each token may have `most` streams at
+    once.
+    """
 
     def __init__(self, updates: Updates, uri: str, most: int) -> None:
         self._updates = updates
@@ -68,7 +70,9 @@ class Streams:
 
     @contextlib.contextmanager
     def place(self, token: Token | None) -> Iterator[None]:
-        """A place for a stream of the current task, of either era. Raises `Refused` where the token has all of its."""
+        """A place for a stream of the current task, of either era. Raises `Refused` if the token has all of its streams
+        open.
+        """
         if sum(holder == token for holder in self._open.values()) >= self._most:
             raise Refused(429, "Too many streams are open; close one", {"retry-after": "30"})
         task = asyncio.current_task()
@@ -80,7 +84,7 @@ class Streams:
             del self._open[task]
 
     def revoke(self, holds: Callable[[Token], bool]) -> None:
-        """End the streams of tokens that are no longer good."""
+        """End the streams of tokens that are no longer valid."""
         for task, token in list(self._open.items()):
             if token is not None and not holds(token):
                 task.cancel()
@@ -125,7 +129,7 @@ class Streams:
                 self._drop_unused(session)
 
     def end(self, session: str) -> None:
-        """The session is over: its stream ends, its subscription, too."""
+        """The session is over: its stream and its subscription end."""
         self._updates.unsubscribe(session)
         self._forgotten.pop(session, None)
         kept = self._sessions.pop(session, None)
@@ -138,7 +142,7 @@ class Streams:
             self.end(session)
 
     def _began(self, session: str, kept: _Session) -> None:
-        """What was told since the last stream began may not have arrived."""
+        """Notifications since the last stream began may not have arrived."""
         missed, kept.changes = kept.changes != self._updates.changes, self._updates.changes
         if missed and kept.is_subscribed:
             self._updates.resend(session)

@@ -1,15 +1,15 @@
-"""Bearer tokens: whose they are, what they allow, and the file that holds them.
+"""Bearer tokens: their names, what they allow, and the file that holds them.
 
 Rules:
-- Of a named token only the SHA-256 digest is kept. 32 random bytes cannot be guessed, so no slow hash is needed.
-- A header is compared with every token, each in constant time, so an answer tells nothing about which came near.
-- A file is looked at again once a second at most, so a revoked token is refused a second later, without a restart.
-  While the file cannot be read the tokens that are known stay good, and stderr says so.
-- A token is in no text that leaves this module, apart from the one that `add` returns.
+- Of a named token only the SHA-256 digest is stored. 32 random bytes cannot be guessed, so no slow hash is needed.
+- A header is compared with every token, each in constant time, so an answer reveals nothing about near misses.
+- The file is checked at most once a second, so a revoked token is refused a second later, without a restart.
+  While the file cannot be read the known tokens stay valid, and stderr says so.
+- No token is in a text that leaves this module, except the one that `make` returns.
 
-The file holds one JSON object a line: `name`, `scope` (`read` or `write`), `sha256`, and where they are limited
-`memories` (names) and `expires` (UTC, `YYYY-MM-DD`: the last good day). A file with one word is that token itself, an
-empty one lets nobody in.
+The file holds one JSON object a line: `name`, `scope` (`read` or `write`), `sha256`, and for limited tokens `memories`
+(names) and `expires` (UTC, `YYYY-MM-DD`: the last valid day). A file with one word is that token itself; an empty one
+admits nobody.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _LOOK_SECONDS: Final = 1.0
 
 
 class Token(NamedTuple):
-    """`memories` None: all of them. `expires` is the last day on which it is good, as `YYYY-MM-DD`."""
+    """`memories` None: all of them. `expires` is the last valid day, as `YYYY-MM-DD`."""
 
     name: str
     may_write: bool
@@ -58,17 +58,17 @@ class Token(NamedTuple):
         return self.expires is not None and self.expires < _today()
 
     def may_use(self, memory: str) -> bool:
-        """Whether it is good for the memory of this name; the only memory of a server has none."""
+        """Whether it is valid for the memory of this name; the only memory of a server has no name."""
         return self.memories is None or memory in self.memories
 
 
 class Tokens:
-    """Those that a server asks for. For one thread."""
+    """The tokens that a server accepts. For one thread."""
 
     def __init__(
         self, tokens: Sequence[Token], path: str | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """`path`: the file that they come from, looked at again for changes."""
+        """`path`: the file that they come from, which is checked for changes."""
         self._tokens = tuple(tokens)
         self._path = path
         self._clock = clock
@@ -80,7 +80,7 @@ class Tokens:
         return len(self._tokens)
 
     def match(self, header: str) -> Token | None:
-        """The token that an Authorization header carries; takes as long for a wrong one as for a right one."""
+        """The token in an Authorization header. Takes as long for a wrong one as for a right one."""
         self.refresh()
         scheme, _, given = header.partition(" ")
         digest = _digest(given.strip())
@@ -93,12 +93,12 @@ class Tokens:
         return found
 
     def holds(self, token: Token) -> bool:
-        """Whether this token is still good."""
+        """Whether this token is still valid."""
         self.refresh()
         return token in self._tokens and not token.is_expired()
 
     def refresh(self) -> None:
-        """Read the file again if it has changed. Costs a stat, once a second at most."""
+        """Read the file again if it has changed. Costs a stat, at most once a second."""
         if self._path is None or self._clock() < self._look_at:
             return
         self._look_at = self._clock() + _LOOK_SECONDS
@@ -115,7 +115,7 @@ class Tokens:
 
 
 def single(token: str, source: str) -> Token:
-    """A token without a name, which may do everything. UsageError if it can be guessed or not be sent."""
+    """A token without a name, which allows everything. UsageError if it can be guessed or cannot be sent."""
     if len(token) < SHORTEST or not _TOKEN.fullmatch(token):
         raise UsageError(
             f"The token in {source} must be one word of at least {SHORTEST} letters and digits. "
@@ -154,7 +154,7 @@ def read_file(path: str) -> tuple[Token, ...]:
 
 
 def write_file(path: str, tokens: Sequence[Token]) -> None:
-    """Replace the file, readable by this user alone, whole or not at all. UsageError if that fails."""
+    """Replace the file, readable by this user only, whole or not at all. UsageError if that fails."""
     lines = "".join(json.dumps(_as_line(token), separators=(",", ":")) + "\n" for token in tokens)
     try:
         whole.write_over(path, (lines.encode(),))
@@ -163,7 +163,7 @@ def write_file(path: str, tokens: Sequence[Token]) -> None:
 
 
 def make(name: str, *, may_write: bool, memories: Sequence[str] = (), expires: str | None = None) -> tuple[Token, str]:
-    """A new token and its text, which is kept nowhere. UsageError for a name or a day that cannot be taken."""
+    """A new token and its text, which is stored nowhere. UsageError for an invalid name or day."""
     if not NAME.fullmatch(name):
         raise UsageError(f"A token's name has letters, digits, '.', '_' and '-', 64 at most: {name[:80]!r} has others.")
     if expires is not None and _day(expires) is None:
@@ -223,6 +223,8 @@ def _stamp(path: str | None) -> object:
 
 
 def _open_to_others(owner: int) -> int:
-    """The bits of a mode that a token file must not have. A group may read what another user made for us, as root does:
-    systemd hands credentials over so."""
+    """The bits of a mode that a token file must not have.
+
+    A group may read a file that another user made for us, such as root: systemd passes credentials this way.
+    """
     return 0o077 if owner == os.geteuid() else 0o007

@@ -58,7 +58,7 @@ _JSON, _STREAM = "application/json", "text/event-stream"
 
 
 class Caller:
-    """What a handler may know of the request: whose it is. `tool` and `failed` are filled in as it is served."""
+    """What a handler may know about the request and its token. `tool` and `failed` are filled in while it is served."""
 
     def __init__(self, request: Request, session: str | None) -> None:
         self.request = request
@@ -95,7 +95,7 @@ class SessionSubscriptions:
 
 
 class Transport:
-    """One memory, `name`. `server` has all tools, `reading` those that only read."""
+    """One memory, `name`. `server` has all tools, `reading` only the reading ones."""
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class Transport:
         self.unsent = 0  # bytes of large answers
 
     async def serve(self, request: Request, answer: Answer) -> Caller | None:
-        """Answer the request; who called which tool, for a POST. Raises `Refused` or `Disconnected`."""
+        """Answer the request, and return who called which tool, for a POST. Raises `Refused` or `Disconnected`."""
         version = request.headers.only(_VERSION)
         modern = _VERSION in request.headers and version not in HANDSHAKE_PROTOCOL_VERSIONS
         if request.method == "POST":
@@ -304,7 +304,7 @@ class _Reply:
     """The answer to one request: JSON, or an event stream.
 
     With `news` it becomes a stream at the first notification, or after `PING_SECONDS` without an answer, so that no
-    proxy takes it for dead.
+    proxy considers it dead.
     """
 
     def __init__(self, answer: Answer, request_id: str | int, *, stream: bool, news: bool = False) -> None:
@@ -356,7 +356,7 @@ class _Reply:
 
 
 class _Dispatch:
-    """The SDK's view of one request (`mcp.shared.dispatcher.DispatchContext`): it can be notified, and never asked."""
+    """The SDK's view of one request (`mcp.shared.dispatcher.DispatchContext`): it can be notified, but not asked."""
 
     can_send_request = False
     transport = TransportContext(kind="streamable-http", can_send_request=False)
@@ -383,7 +383,7 @@ class _Dispatch:
 
 
 def _accepts(request: Request, wanted: str) -> bool:
-    """Whether the Accept header takes this kind; without one everything is taken (RFC 9110, 12.5.1)."""
+    """Whether the Accept header accepts this kind; without one everything is accepted (RFC 9110, 12.5.1)."""
     kinds = {part.partition(";")[0].strip().lower() for part in request.headers.joined("accept").split(",")}
     return bool({wanted, wanted.partition("/")[0] + "/*", "*/*"} & kinds) or kinds == {""}
 

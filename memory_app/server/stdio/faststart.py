@@ -100,7 +100,7 @@ def _load_fast() -> bool:
 
 @contextlib.contextmanager
 def _deferred_models() -> Iterator[None]:
-    """Models and type adapters that are made meanwhile are built at their first use."""
+    """Models and type adapters made meanwhile are built at their first use."""
     import pydantic
 
     plain: Any = pydantic.TypeAdapter
@@ -122,7 +122,7 @@ def _deferred_models() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _rebuilt_at_first_use() -> Iterator[None]:
-    """`Model.model_rebuild()` does nothing meanwhile; with arguments, as a model's first use calls it, it goes on."""
+    """Meanwhile `Model.model_rebuild()` does nothing. With arguments, as at a model's first use, it works as usual."""
     import pydantic
 
     plain: Any = pydantic.BaseModel.__dict__["model_rebuild"]
@@ -138,7 +138,7 @@ def _rebuilt_at_first_use() -> Iterator[None]:
 
 
 class _PlainTypedDict(type):
-    """What `TypedDict` makes, without reading the annotations: a call gives a dict, as of a real one."""
+    """The result of `TypedDict`, without its annotations being read. A call returns a dict, as for a real one."""
 
     def __new__(
         cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], *, total: bool = True
@@ -154,7 +154,7 @@ class _PlainTypedDict(type):
 
 @contextlib.contextmanager
 def _plain_typed_dicts() -> Iterator[None]:
-    """Classes that are written as typed dicts meanwhile are plain ones."""
+    """Classes written as typed dicts meanwhile become plain ones."""
     import typing
 
     import typing_extensions
@@ -171,7 +171,7 @@ def _plain_typed_dicts() -> Iterator[None]:
 
 
 def _without_init(name: str) -> ModuleType:
-    """The package as an importable name alone."""
+    """The package as an importable name only."""
     spec = importlib.util.find_spec(name)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
@@ -196,7 +196,7 @@ def _run_init_on_demand(package: ModuleType) -> None:
 
 @contextlib.contextmanager
 def _stand_ins() -> Iterator[None]:
-    """Imports of what is not needed meanwhile give modules of stand-ins; afterwards the real ones can be imported."""
+    """Meanwhile imports of what is not needed give modules of stand-ins; afterwards the real ones can be imported."""
     finders = [_Finder(_HTTP, _Late), _Finder(_ERAS, _LateModel)]
     finders += [_Finder((name,), _Late) for name in ("ssl", _METADATA) if name not in sys.modules]
     sys.meta_path[:0] = finders
@@ -236,7 +236,7 @@ class _Finder(MetaPathFinder, Loader):
 
 
 class _Late:
-    """Stands for `name` of a module that is imported when this is called or asked for an attribute."""
+    """A stand-in for `name` of a module that is imported when the stand-in is called or asked for an attribute."""
 
     def __init__(self, module: str, name: str) -> None:
         self._module = module
@@ -257,7 +257,7 @@ class _Late:
 
 
 class _LateModel(_Late):
-    """The same for a model: pydantic may build it into others, and its own package is deferred as well."""
+    """The same for a model: pydantic may build it into other models, and its own package is deferred as well."""
 
     def _real(self) -> Any:
         if self._module not in sys.modules:

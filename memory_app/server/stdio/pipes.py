@@ -1,7 +1,7 @@
 """Bytes in and out of the process, on every platform, without ever blocking the event loop.
 
 Owns file descriptors 0 and 1. `claim` takes them away from everyone else, so that only protocol reaches the client:
-whoever prints to stdout prints to stderr, whoever reads stdin reads nothing. Two ways to work, one interface:
+prints to stdout go to stderr, and reads from stdin find nothing. There are two ways to work, with one interface:
 
 | | reading | writing |
 |---|---|---|
@@ -9,7 +9,7 @@ whoever prints to stdout prints to stderr, whoever reads stdin reads nothing. Tw
 | Windows, regular files as stdin | one thread that reads | one thread that writes |
 
 The descriptors stay in blocking mode: that flag belongs to the open pipe or terminal, which the parent shares.
-Everything here is called on the loop's thread. It must not know what the bytes mean.
+Everything here is called on the loop's thread. This module does not know what the bytes mean.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import select
 import stat
 import sys
 import threading
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -32,10 +33,10 @@ _SAFE_PIECE: Final = getattr(select, "PIPE_BUF", 512)  # a pipe that polls writa
 
 
 def claim() -> tuple[int, int]:
-    """Take stdin and stdout for the protocol; returns private descriptors for them.
+    """Take stdin and stdout for the protocol, and return private descriptors for them.
 
-    Afterwards descriptor 0 is the null device and 1 is stderr. Where the process was started without one of them it is
-    as if it were the null device: no input, nobody listens. Its number may stand for some other file and is left alone.
+    Afterwards descriptor 0 is the null device and 1 is stderr. If the process was started without one of them, the null
+    device takes its place: no input, no reader. Its number may belong to some other file and is left alone.
     """
     source, sink = (_private(number, stream) for number, stream in enumerate((sys.__stdin__, sys.__stdout__)))
     null = os.open(os.devnull, os.O_RDWR)
@@ -57,8 +58,9 @@ def _private(number: int, stream: object) -> int:
 
 
 def fill_standard() -> None:
-    """Open the null device in place of standard descriptors that are closed, so that no file of ours gets their numbers
-    and with them what is printed. Call it before any file is opened to stay open."""
+    """Open the null device in place of closed standard descriptors, so that no file of ours gets their numbers and with
+    them what is printed. Call it before any file is opened to stay open.
+    """
     for number in range(3):
         try:
             os.fstat(number)
@@ -67,9 +69,9 @@ def fill_standard() -> None:
 
 
 class Input:
-    """Hands each piece of input to `on_bytes` as it comes, then b"" once at the end; both on the loop's thread.
+    """Passes each piece of input to `on_bytes` as it arrives, then b"" once at the end; both on the loop's thread.
 
-    `pause` stops reading (the client then waits), `resume` goes on; `stop` ends it for good without an end mark.
+    `pause` stops reading (the client then waits), `resume` continues; `stop` ends it for good without an end mark.
     """
 
     def __init__(self, source: int, on_bytes: Callable[[bytes], None]) -> None:
@@ -143,10 +145,10 @@ def _read(source: int) -> bytes:
 
 
 class Output(Protocol):
-    """Where finished lines go. `put` never blocks and keeps the order; chunks are not copied when they are large.
+    """The sink for finished lines. `put` never blocks and keeps the order; large chunks are not copied.
 
-    `queued` is how many bytes the client has not taken yet, `taken` how many it has. When the client is gone `on_gone`
-    is called once and everything else is dropped silently; `abandon` treats it as gone.
+    `queued` is the number of bytes that the client has not taken yet, `taken` the number that it has. When the client
+    is gone, `on_gone` is called once and everything else is dropped silently; `abandon` treats it as gone.
     """
 
     queued: int
@@ -162,12 +164,12 @@ class Output(Protocol):
 
 
 def open_output(sink: int, on_gone: Callable[[], None]) -> Output:
-    """The output that this platform can have for this descriptor."""
+    """The kind of output that works on this platform for this descriptor."""
     return _WatchedOutput(sink, on_gone) if hasattr(select, "poll") else _ThreadedOutput(sink, on_gone)
 
 
-class _Waiters:
-    """The waiting side of an output, shared by both kinds: who waits for which level."""
+class _Waiters(ABC):
+    """What both kinds of output share: how much is queued, and who waits for which level."""
 
     def __init__(self, on_gone: Callable[[], None]) -> None:
         self.queued = 0
@@ -176,6 +178,17 @@ class _Waiters:
         self._on_gone = on_gone
         self._loop = asyncio.get_running_loop()
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
+
+    def put(self, chunks: Sequence[bytes]) -> None:
+        if self._gone:
+            return
+        size = sum(map(len, chunks))
+        self.queued += size
+        self._enqueue([b"".join(chunks)] if size < _JOIN_BELOW else chunks)
+
+    @abstractmethod
+    def _enqueue(self, chunks: Sequence[bytes]) -> None:
+        """Write the chunks, or keep them until they can be written."""
 
     async def drain(self, below: int) -> None:
         while self.queued >= below:
@@ -206,7 +219,7 @@ class _Waiters:
 
 
 class _WatchedOutput(_Waiters):
-    """Writes at once what cannot block; the rest when the loop sees room."""
+    """Writes at once what cannot block, and the rest when the loop sees room."""
 
     def __init__(self, sink: int, on_gone: Callable[[], None]) -> None:
         super().__init__(on_gone)
@@ -216,19 +229,13 @@ class _WatchedOutput(_Waiters):
         self._poll = select.poll()
         self._poll.register(sink, select.POLLOUT)
 
-    def put(self, chunks: Sequence[bytes]) -> None:
-        if self._gone:
-            return
-        size = sum(map(len, chunks))
-        if size < _JOIN_BELOW:
-            chunks = [b"".join(chunks)]
+    def _enqueue(self, chunks: Sequence[bytes]) -> None:
         self._pending.extend(map(memoryview, chunks))
-        self.queued += size
         if not self._watching:
             self._write()
 
     def _write(self) -> None:
-        """Write one turn while the descriptor polls writable; regular files and the null device always do."""
+        """Write one turn while the descriptor polls writable, which regular files and the null device always do."""
         count = written = 0
         try:
             while self._pending and written < _WRITE_TURN and self._poll.poll(0):
@@ -272,13 +279,7 @@ class _ThreadedOutput(_Waiters):
         self._filled = threading.Semaphore(0)
         threading.Thread(target=self._drain, name="stdout", daemon=True).start()
 
-    def put(self, chunks: Sequence[bytes]) -> None:
-        if self._gone:
-            return
-        size = sum(map(len, chunks))
-        if size < _JOIN_BELOW:
-            chunks = [b"".join(chunks)]
-        self.queued += size
+    def _enqueue(self, chunks: Sequence[bytes]) -> None:
         for chunk in chunks:
             self._pending.append(chunk)
             self._filled.release()

@@ -1,8 +1,8 @@
 """One client over stdin and stdout: from the claimed pipes to the exit status.
 
-The end comes by end of input, by a signal, or because the client no longer listens; it is always the same end: no more
-input is taken, what is in flight is answered (see `Service.stop`), the store is closed, and output goes on as long as
-the client takes it. Nothing can make it hang: every wait has a bound, and `lifetime` holds them all.
+The server stops at end of input, on a signal, or when the client no longer listens; the steps are always the same. No
+more input is taken, calls in flight are answered (see `Service.stop`), the store is closed, and output continues as
+long as the client takes it. Every wait is bounded, and `lifetime` holds all bounds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from memory_app.server.stdio.transport import Transport
 
 
 def run(path: str, report: Notices, *, read_only: bool = False) -> int:
-    """Serve until the end comes; the exit status. Must be called from the main thread."""
+    """Serve until the end, and return the exit status. Must be called from the main thread."""
     return lifetime.run(lambda: _serve(path, report, read_only), report, ("mcp", "asyncio"))
 
 

@@ -1,14 +1,14 @@
 """Our stdio transport for the SDK's `Server`: one connection over stdin and stdout.
 
 Rules:
-- Every line that arrives is answered or is a valid notification or response; nothing ends the connection but its end.
-- Nothing is lost at the end of input: the SDK, which cancels what is in flight when it hears of the end, hears of it
-  only when everything was answered.
+- Every line that arrives is answered or is a valid notification or response; only the end of input ends the connection.
+- Nothing is lost at the end of input: the SDK cancels what is in flight when it learns of the end, so it is told only
+  when everything was answered.
 - A request without a handshake is served as the 2025 revision, for scripts: the SDK gets the `initialized` that it
   waits for. Under 2025-03-26 a batch is answered by one line, once all of its requests are.
-- A client that writes without reading never waits for itself: answers queue up. Only when very many bytes are unread,
-  or very many requests in flight, do its further requests wait in the pipe: so memory is bounded whatever it does.
-All of it runs on the event loop's thread.
+- A client that writes without reading never waits for itself: answers are queued. Only when very many bytes are unread,
+  or very many requests in flight, do its further requests wait in the pipe, so memory is bounded whatever it does.
+Everything runs on the event loop's thread.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _LASTING: Final = "subscriptions/listen"  # answered at its end alone, so no rea
 
 
 class _Batch:
-    """The answers to one batch, which go out together."""
+    """The answers to one batch, which are sent together."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
@@ -60,17 +60,17 @@ class _Batch:
         self._answers.append(b"".join(encode(message)).rstrip(b"\n"))
 
     def flush_if_whole(self) -> None:
-        """Send the answers once the last one is there; a batch of notifications has none."""
+        """Send the answers once the last one is there. A batch of notifications has none."""
         if not self.missing and self._answers:
             self._output.put([b"[" + b",".join(self._answers) + b"]\n"])
             self._answers = []
 
 
 class Transport:
-    """One connection over stdin and stdout: `reader` and `writer` are what `Server.run` wants.
+    """One connection over stdin and stdout: `reader` and `writer` are what `Server.run` expects.
 
-    `on_end` is called once when no more input will come, for whatever reason; requests in flight are still answered
-    then, as long as one of them is answered in `patience` seconds.
+    `on_end` is called once when no more input will come, for whatever reason. Requests in flight are still answered
+    then, as long as one of them is answered within `patience` seconds.
     """
 
     def __init__(self, on_end: Callable[[], None], *, patience: float) -> None:
@@ -98,7 +98,7 @@ class Transport:
         self.writer = _Writer(self)
 
     def stop(self) -> None:
-        """Take no more input. A line that has not come to its end is not a message."""
+        """Take no more input. An incomplete line is not a message."""
         if not self._ended:
             self._lines.end()
             self._end()
@@ -149,7 +149,7 @@ class Transport:
                 return None
 
     def take_back(self, messages: Iterable[SessionMessage]) -> None:
-        """Have `next` return these again (see `sdk.skip_relay`)."""
+        """Make `next` return these again (see `sdk.skip_relay`)."""
         self._parsed.extend(messages)
 
     async def _go_on_reading(self) -> None:
@@ -158,7 +158,7 @@ class Transport:
         self._input.resume()
 
     def _read(self, line: bytes | None) -> None:
-        """Parse a line: its messages to `_parsed`, an error to the client."""
+        """Parse a line: messages go to `_parsed`, an error to the client."""
         try:
             if self._batches and line is not None and line.lstrip().startswith(b"["):
                 self._read_batch(line)
@@ -225,7 +225,7 @@ class Transport:
             self._request_settled(message.id)
 
     def _send_batched(self, message: JSONRPCMessage) -> bool:
-        """Keep an answer for its batch. False if it is to no request of one."""
+        """Keep an answer for its batch. False if it answers no request of one."""
         assert isinstance(message, (JSONRPCResponse, JSONRPCError))
         batch = None if message.id is None else self._batched.pop(message.id, None)
         if batch is None:
@@ -260,7 +260,7 @@ def _refusal(error: Malformed) -> JSONRPCError:
 
 
 class _Stream:
-    """What the SDK's stream protocols ask of both directions beside their work."""
+    """What the SDK's stream protocols require of both directions besides their work."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
