@@ -19,7 +19,7 @@ from memory_app.disk import calls
 
 _FOLDER: Final = re.compile(r"memory-[0-9a-f]{16}")
 _OLD: Final = 24 * 3600.0
-"""Seconds after which nobody edits it any more."""
+"""Seconds after which nobody edits it or looks for it any more."""
 
 
 @contextlib.contextmanager
@@ -28,6 +28,15 @@ def private_file(name: str, data: bytes) -> Iterator[str]:
 
     At the end the file is removed, together with anything that the other program left beside it.
     """
+    path = keep_private_file(name, data)
+    try:
+        yield path
+    finally:
+        _remove(os.path.dirname(path))
+
+
+def keep_private_file(name: str, data: bytes) -> str:
+    """Create such a file for a person to find, and return its path. It stays for a day."""
     around = tempfile.gettempdir()
     _remove_old(around)
     inside = os.path.join(around, f"memory-{secrets.token_hex(8)}")
@@ -40,9 +49,10 @@ def private_file(name: str, data: bytes) -> Iterator[str]:
             calls.write_all(fd, [data])
         finally:
             calls.close(fd)
-        yield path
-    finally:
+    except BaseException:
         _remove(inside)
+        raise
+    return path
 
 
 def _remove(inside: str) -> None:
