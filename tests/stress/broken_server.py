@@ -12,8 +12,7 @@ from typing import Any, Final
 from memory_app import cli
 from memory_app.disk import calls as disk
 from memory_app.lock.lock import Lock
-from memory_app.storage import inplace
-from memory_app.storage.history import History
+from memory_app.storage import history, inplace
 from memory_app.storage.store import Store
 
 _GAP: Final = 0.004  # seconds between the last check and the rename: what otherwise takes an hour to happen
@@ -57,8 +56,14 @@ def _without_waiting() -> None:
     """Takes every file that it reads for whole, and keeps nothing of one that it replaces."""
     broken: Any = inplace
     broken.may_be_unfinished = lambda signature, reading, present: False
-    broken_history: Any = History
+    broken_history: Any = history.History
     broken_history.wants = lambda *_: False
+
+
+def _without_history() -> None:
+    """Keeps a generation at the first save of a day, but none before a delete."""
+    broken: Any = history
+    broken.takes_away = lambda before, after: False
 
 
 def _ordinary() -> None:
@@ -71,6 +76,7 @@ FAULTS: Final = {
     "stale": _with_stale_reads,
     "no-sync": _without_sync,
     "no-wait": _without_waiting,
+    "no-history": _without_history,
     "none": _ordinary,
 }
 

@@ -18,6 +18,7 @@ from tests.faults import crashes, loop
 from tests.stress import (
     checkers,
     command_faults,
+    crowd,
     histories,
     inputs,
     kills,
@@ -47,6 +48,7 @@ PARTS: Final[dict[str, Callable[[int], Figures]]] = {
     "file-systems": lambda seed: mounted.run(seed, 60),
     "power": lambda seed: power_cuts.run(seed, 100),
     "recovery": lambda seed: recovery.run(seed, rounds=20),
+    "http": lambda seed: crowd.run(clients=500, seconds=30),
     "checkers": lambda seed: checkers.run(),
 }
 """By name, in the order in which they run. Together they take a quarter of an hour on a machine with two cores."""
