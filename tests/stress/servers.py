@@ -12,6 +12,8 @@ from tests.stress.figures import Figures
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 
+_PATIENCE: Final = 60.0  # seconds for an answer: several servers start at once, on a machine that may be busy
+
 
 def command() -> list[str]:
     """How a server of ours is started."""
@@ -52,7 +54,7 @@ def started_together(
 ) -> list[Driver]:
     """So many servers on the memory, greeted; starting one does not wait for the other."""
     folder = cwd or memory.parent
-    drivers = [Driver(argv or command(), env=environment(memory), cwd=folder) for _ in range(count)]
+    drivers = [Driver(argv or command(), env=environment(memory), cwd=folder, patience=_PATIENCE) for _ in range(count)]
     try:
         for driver in drivers:
             driver.open()

@@ -24,6 +24,7 @@ from tests.stress.figures import Figures
 
 _OURS: Final = "ours"
 _THEIRS: Final = "theirs"
+_LEAST: Final = 5  # calls of each beside a server that writes in place, however slow the machine is
 
 
 def run(seed: int, calls: int, pause: float = 0.0) -> Figures:
@@ -113,14 +114,14 @@ def _beside_npm(
     old = [f"old{number}" for number in range(facts)]
     lines = (f'{{"type":"entity","name":"{name}","entityType":"t","observations":["a fact"]}}' for name in old)
     memory.write_text("\n".join(lines))
-    until = time.monotonic() + seconds
     added: dict[str, list[str]] = {_OURS: [], _THEIRS: []}
     kept = _Kept(memory)
 
     def client(who: str, driver: Driver) -> None:
         chance = random.Random(f"{seed} {who}")
         number = 0
-        while time.monotonic() < until:
+        until = time.monotonic() + seconds
+        while number < _LEAST or time.monotonic() < until:
             number += 1
             name = f"{who}{number}"
             if servers.is_stored(driver.answer(driver.start_call("create_entities", servers.entity(name)))):
