@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 import anyio
@@ -44,11 +44,13 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from memory_app.server.handlers import Context
-from memory_app.server.http.asgi import Answer, Bodies, Refused, uncancel
+from memory_app.server.http.asgi import PIECE, Answer, Bodies, Refused, uncancel
 from memory_app.server.http.guard import Request
+from memory_app.server.http.reply import Reply
 from memory_app.server.http.sessions import Sessions
-from memory_app.server.http.streams import HEADERS, PING, PING_SECONDS, Streams
+from memory_app.server.http.streams import Streams
 from memory_app.server.messages import Malformed, encode, parse
+from memory_app.tools.table import TOOLS, reads
 
 _SESSION: Final = "mcp-session-id"
 _VERSION: Final = "mcp-protocol-version"
@@ -67,6 +69,11 @@ class Caller:
         self.tool: str | None = None
         self.arguments: Any = None
         self.failed = False
+
+    @property
+    def has_written(self) -> bool:
+        """Whether the call may have changed the memory, so that its answer has to arrive."""
+        return self.tool in TOOLS and not reads(self.tool)
 
 
 def caller(ctx: Context) -> Caller:
@@ -186,7 +193,7 @@ class Transport:
                 raise Refused(404, "Session not found", message_id=message.id)
             version = found.version
         one = Caller(request, session)
-        reply = _Reply(answer, message.id, stream=not _accepts(request, _JSON))
+        reply = Reply(answer, message.id, stream=not _accepts(request, _JSON))
         version = version or t.DEFAULT_NEGOTIATED_VERSION
         if message.method == "initialize":
             connection = Connection.for_loop(_Dispatch(reply, message.id, one), protocol_version_hint=version)
@@ -209,7 +216,7 @@ class Transport:
         if message.method == "initialize" and isinstance(response, t.JSONRPCResponse):
             begun = self._sessions.begin(request.holder, self._name, str(response.result["protocolVersion"]))
             answer.more_headers.append((_SESSION.encode(), begun.encode()))
-        await self._send(reply, response, 200)
+        await self._send(one, reply, response, 200)
         return one
 
     def _cancel(self, request: Request, message: t.JSONRPCNotification) -> None:
@@ -237,7 +244,7 @@ class Transport:
         if listens and not _accepts(request, _STREAM):
             raise Refused(406, f"A subscription is answered with {_STREAM}", message_id=message.id)
         one = Caller(request, None)
-        reply = _Reply(answer, message.id, stream=not _accepts(request, _JSON), news=_accepts(request, _STREAM))
+        reply = Reply(answer, message.id, stream=not _accepts(request, _JSON), news=_accepts(request, _STREAM))
         request.scope["state"]["is_stream"] = listens
         place = self._streams.place(request.token) if listens else contextlib.nullcontext()
         connection = Connection.from_envelope(
@@ -256,7 +263,7 @@ class Transport:
         status = 200
         if isinstance(response, t.JSONRPCError):
             status = ERROR_CODE_HTTP_STATUS.get(response.error.code, 200)
-        await self._send(reply, response, status)
+        await self._send(one, reply, response, status)
         return one
 
     def _check_modern_notification(self, request: Request, message: object) -> None:
@@ -269,13 +276,13 @@ class Transport:
     # -- both --------------------------------------------------------------------------------------------------------
 
     async def _answer(
-        self, one: Caller, reply: _Reply, message: t.JSONRPCRequest, connection: Connection
+        self, one: Caller, reply: Reply, message: t.JSONRPCRequest, connection: Connection
     ) -> t.JSONRPCResponse | t.JSONRPCError:
         one.method, params = message.method, message.params
         if message.method == "tools/call" and params is not None:
             one.tool, one.arguments = params.get("name"), params.get("arguments")
         if self.unsent > _MOST_UNSENT and (one.tool == "read_graph" or message.method == "resources/read"):
-            raise Refused(503, "Too many large answers are waiting to be read; try again", {"retry-after": "5"})
+            raise _unread(message.id)
         may_write = one.request.token is None or one.request.token.may_write
         server = self._server if may_write else self._reading
         dispatch = _Dispatch(reply, message.id, one)
@@ -290,69 +297,17 @@ class Transport:
             return _error(message.id, wrong)
         return t.JSONRPCResponse(jsonrpc="2.0", id=message.id, result=result)
 
-    async def _send(self, reply: _Reply, response: t.JSONRPCResponse | t.JSONRPCError, status: int) -> None:
+    async def _send(self, one: Caller, reply: Reply, response: t.JSONRPCResponse | t.JSONRPCError, status: int) -> None:
         chunks = encode(response)
         size = sum(map(len, chunks))
+        if size > PIECE and self.unsent > _MOST_UNSENT and not one.has_written:
+            one.failed = True
+            raise _unread(response.id)
         self.unsent += size
         try:
             await reply.finish(chunks, status)
         finally:
             self.unsent -= size
-
-
-class _Reply:
-    """The answer to one request: JSON, or an event stream.
-
-    With `news` it becomes a stream at the first notification, or after `PING_SECONDS` without an answer, so that no
-    proxy considers it dead.
-    """
-
-    def __init__(self, answer: Answer, request_id: str | int, *, stream: bool, news: bool = False) -> None:
-        self._answer = answer
-        self._stream = stream
-        self._news = news
-        self._waiting: asyncio.TimerHandle | None = None
-        self._pinging: asyncio.Task[None] | None = None
-
-    async def notify(self, method: str, params: Mapping[str, Any] | None) -> None:
-        if self._news:
-            body = None if params is None else dict(params)
-            message = t.JSONRPCNotification(jsonrpc="2.0", method=method, params=body)
-            await self._event(encode(message))
-
-    def wait(self) -> None:
-        if self._news:
-            self._waiting = asyncio.get_running_loop().call_later(PING_SECONDS, self._ping)
-
-    def stop_waiting(self) -> None:
-        if self._waiting is not None:
-            self._waiting.cancel()
-        if self._pinging is not None:
-            self._pinging.cancel()
-
-    async def finish(self, chunks: Sequence[bytes], status: int) -> None:
-        if self._answer.status or self._stream:
-            await self._event(chunks)
-            await self._answer.end()
-        else:
-            await self._answer.whole(status, chunks, {})
-
-    async def _begin(self) -> None:
-        if not self._answer.status:
-            await self._answer.begin(200, HEADERS)
-
-    async def _event(self, chunks: Sequence[bytes]) -> None:
-        await self._begin()
-        *most, last = chunks  # one line, with its end
-        await self._answer.pieces([b"event: message\r\ndata: ", *most, last[:-1], b"\r\n\r\n"])
-
-    def _ping(self) -> None:
-        self._pinging = asyncio.get_running_loop().create_task(self._send_ping())
-        self.wait()
-
-    async def _send_ping(self) -> None:
-        await self._begin()
-        await self._answer.send(PING)
 
 
 class _Dispatch:
@@ -361,7 +316,7 @@ class _Dispatch:
     can_send_request = False
     transport = TransportContext(kind="streamable-http", can_send_request=False)
 
-    def __init__(self, reply: _Reply, request_id: str | int, one: Caller) -> None:
+    def __init__(self, reply: Reply, request_id: str | int, one: Caller) -> None:
         self._reply = reply
         self.request_id: t.RequestId | None = request_id
         self.message_metadata: MessageMetadata = ServerMessageMetadata(request_context=one)
@@ -393,6 +348,11 @@ def _error(request_id: str | int, error: t.ErrorData) -> t.JSONRPCError:
     if error.data is not None:
         said.data = error.data
     return t.JSONRPCError(jsonrpc="2.0", id=request_id, error=said)
+
+
+def _unread(request_id: str | int | None) -> Refused:
+    text = "Too many large answers are waiting to be read; try again"
+    return Refused(503, text, {"retry-after": "5"}, message_id=request_id)
 
 
 def _rejected(rejection: InboundLadderRejection, request_id: str | int | None) -> Refused:
