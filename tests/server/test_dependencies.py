@@ -34,9 +34,12 @@ BROUGHT_BY_MCP = {
 """Each module that is imported, with its distribution."""
 
 
-def imported() -> set[str]:
+def imported(outside: str | None = None) -> set[str]:
+    """What the program imports beside the standard library; with `outside`, without that package of it."""
     found: set[str] = set()
     for path in (ROOT / "memory_app").rglob("*.py"):
+        if outside is not None and (ROOT / "memory_app" / outside) in path.parents:
+            continue
         for node in ast.walk(ast.parse(path.read_bytes())):
             if isinstance(node, ast.Import):
                 found |= {alias.name.partition(".")[0] for alias in node.names}
@@ -62,6 +65,13 @@ def closure(name: str, seen: set[str]) -> set[str]:
 
 def test_nothing_is_imported_that_the_table_does_not_name() -> None:
     assert imported() <= set(BROUGHT_BY_MCP)
+
+
+def test_one_package_of_the_program_imports_them_and_says_so() -> None:
+    assert imported(outside="server") == set()
+    said = (ROOT / "memory_app" / "server" / "__init__.py").read_text("utf-8")
+    missing = {name for name in imported() - {"mcp", "mcp_types"} if not re.search(rf"\b{name}\b", said)}
+    assert not missing
 
 
 @pytest.mark.parametrize("module", BROUGHT_BY_MCP)

@@ -121,7 +121,7 @@ class Guard:
 
     async def _decide(self, scope: Scope, headers: Headers, receive: Receive, answer: Answer, client: str) -> None:
         if "transfer-encoding" in headers and "content-length" in headers:
-            raise Refused(400, "A body has one length", {"connection": "close"})
+            raise Refused(400, "State the body's length once", {"connection": "close"})
         path, host = _target(scope, headers)
         if path not in self._paths and path not in self._own:
             raise Refused(404, "There is nothing here; a memory is at /mcp")

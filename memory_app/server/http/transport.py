@@ -73,7 +73,7 @@ class Caller:
     @property
     def has_written(self) -> bool:
         """Whether the call may have changed the memory, so that its answer has to arrive."""
-        return self.tool in TOOLS and not reads(self.tool)
+        return self.tool is not None and self.tool in TOOLS and not reads(self.tool)
 
 
 def caller(ctx: Context) -> Caller:
@@ -161,7 +161,7 @@ class Transport:
         if kind not in ("", _JSON):
             raise Refused(415, f"Content-Type must be {_JSON}")
         if request.headers.joined("content-encoding").lower() not in ("", "identity"):
-            raise Refused(415, "A body is not to be compressed", {"accept-encoding": "identity"})
+            raise Refused(415, "Send the body uncompressed", {"accept-encoding": "identity"})
         body, share = await self._bodies.read(request.headers, request.receive)
         try:
             message = parse(body)
@@ -268,7 +268,7 @@ class Transport:
 
     def _check_modern_notification(self, request: Request, message: object) -> None:
         if not isinstance(message, t.JSONRPCNotification):
-            raise Refused(400, "The body must be one request or notification")
+            raise Refused(400, "The body must be one request or one notification")
         rejection = unsupported_protocol_version_rejection(request.headers.only(_VERSION))
         if rejection is not None:
             raise _rejected(rejection, None)
