@@ -204,7 +204,6 @@ def test_http_takes_what_stdio_takes(plain: Serving, era: str, name: bytes, stor
     [
         b'{"jsonrpc":"2.0","id":null,"method":"ping"}',
         b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}',
-        b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]',
         b'{"jsonrpc":"1.0","id":1,"method":"ping"}',
     ],
 )
