@@ -289,7 +289,7 @@ def test_our_own_form_is_read_as_the_parser_reads_it(
     assert type(found) is type(expected) and found.raw == text.encode()
     assert found.served() == expected.served()
     if isinstance(found, EntityLine) and isinstance(expected, EntityLine):
-        assert (found.plain, found.name, found.entity_type) == (expected.plain, expected.name, expected.entity_type)
+        assert (found.form, found.name, found.entity_type) == (expected.form, expected.name, expected.entity_type)
         assert found.observations() == json.loads(found.served())["observations"]
 
 
