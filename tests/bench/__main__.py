@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from tests.bench import cases, million, over_http, servers
+from tests.bench import cases, graphs, million, over_http, servers
 from tests.bench.cases import BURST, PROCESSES, Figures
 from tests.bench.client import Server
 from tests.bench.plot import Panel, draw
@@ -28,6 +28,8 @@ from tests.bench.report import Row, marked, table
 _HERE: Final = Path(__file__).parent
 _SIZES: Final = (10, 1_000, 10_000, 100_000)
 _MILLION_ROUNDS: Final = 3
+_SHOWN: Final = (10, 10_000)  # in the README: the others stand in results.md and in the picture
+_LOOSE_SECONDS: Final = 0.015  # that the third stage of a search may take
 _LARGE: Final = 10_000  # entities from which on a figure is a matter of the graph's size
 
 # What is compared with the npm server: the figure's name in `cases`, words for it, the ratio wanted at each size.
@@ -37,6 +39,9 @@ _WANTED: Final[Sequence[tuple[str, str, Mapping[int, float]]]] = (
     ("open", "open_nodes, one name", {10: 0.8, 10_000: 0.03, 100_000: 0.005}),
     ("search, rare", "search_nodes, one hit", {10_000: 0.15, 100_000: 0.1}),
     ("search, none", "search_nodes, no hit", {10_000: 0.15, 100_000: 0.1}),
+    ("search, words", "search_nodes, five common words that some entities hold", {}),
+    ("search, misspelt", "search_nodes, loose: one misspelt word", {10_000: 0.15, 100_000: 0.1}),
+    ("search, loose", "search_nodes, loose: common words in other forms", {10_000: 0.25, 100_000: 0.15}),
     ("read", "read_graph", {10: 0.8, 10_000: 0.3}),
     ("add", "add_observations", {10: 0.8, 1_000: 0.5, 10_000: 0.25, 100_000: 0.2}),
     ("create", "create_entities", {10: 0.8, 1_000: 0.5, 10_000: 0.25, 100_000: 0.2}),
@@ -45,6 +50,7 @@ _WANTED: Final[Sequence[tuple[str, str, Mapping[int, float]]]] = (
     ("peak", "peak memory of the session", {10_000: 0.6, 100_000: 0.5}),
     ("first call", "the first call, which loads", {}),
     ("first search", "the first search", {}),
+    ("first loose search", "the first loose search, which makes the index of words", {}),
 )
 _UNITS: Final = {"saves": "count", "peak": "memory"}
 _NO_DISK: Final = Path("/dev/shm")  # where there is one: a file system on which a sync costs nothing
@@ -101,9 +107,18 @@ class Bench:
                 beside = "add_observations, beside writing, syncing and renaming the same bytes"
                 rows.append(Row(beside, size, pick[size, "ours", "add"], pick[size, "raw", "raw"], 2.0))
         for size in sizes:
+            if (size, "ours", "history") in pick:
+                beside = "delete_entities, beside the same without the history"
+                rows.append(Row(beside, size, pick[size, "ours", "history"], pick[size, "ours", "no history"], 1.1))
+        for size in sizes:
             if (size, "ours", "load") in pick:
                 beside = "reload after another process's change of one line, beside the first load"
                 rows.append(Row(beside, size, pick[size, "ours", "reload"], pick[size, "ours", "load"], 0.25))
+        for size in sizes:
+            if beyond := pick.get((size, "ours", "beyond")):
+                dearest = f"the third stage of search beyond the first two, dearest of {len(graphs.DEAR)} queries"
+                rows.append(Row(dearest, size, beyond, (), _LOOSE_SECONDS))
+                rows.append(Row("making its index, in a thread", size, pick[size, "ours", "index"], ()))
         beside = "beside the same with waits of 10 to 20 ms for the lock"
         for name, words, target in (("crowd", "a write", 1 / 3), ("crowd, late", "95 of 100 calls take at most", None)):
             ours, others = pick[10, "ours", name], pick[10, "waits", name]
@@ -129,6 +144,9 @@ def main() -> int:
         return _million(options)
     ours = servers.source() if options.source else servers.archive()
     npm = servers.npm()
+    if options.http:
+        print(over_http.report(ours, npm, options.seconds))
+        return 0
     began, busy = time.time(), _busy()
     servers.CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=servers.CACHE) as folder:
@@ -141,7 +159,7 @@ def main() -> int:
     if not options.quick:
         with tempfile.TemporaryDirectory(dir=servers.CACHE) as folder:
             text += "\n" + million.report(ours, npm, Path(folder), _MILLION_ROUNDS)
-        text += f"\n## Over HTTP\n\n{over_http.NOTE}\n\n{over_http.table(ours, npm)}\n"
+        text += f"\n{over_http.report(ours, npm)}"
     print(text)
     if options.sizes == _SIZES and not options.quick:
         (_HERE / "results.md").write_text(text, "utf-8")
@@ -179,8 +197,10 @@ def _measure(bench: Bench, ours: Server, npm: Server, sizes: Sequence[int]) -> N
         for name, server in rivals.items():
             both[name] = partial(cases.session, server, size=size)
         bench.run(size, both)
+        bench.run(size, {"ours": partial(cases.history, ours, size=size)})
         if size >= _LARGE:
             bench.run(size, {"ours": partial(cases.reload, ours, size=size)})
+        bench.run(size, {"ours": cases.third_stage})
 
 
 def _text(bench: Bench, first: Sequence[Row], second: Sequence[Row], compared: str) -> str:
@@ -204,13 +224,13 @@ Not beside the npm server, but beside what the work needs at least:
 
 
 def _short(rows: Sequence[Row], compared: str) -> str:
-    shown = [row for row in rows if row.target is not None]
+    shown = [row for row in rows if row.target is not None and row.size in _SHOWN]
     return f"""
 {table(shown, "npm server", short=True)}
 ![Cost and size of the graph](tests/bench/growth.svg)
 
 Lower is better. {compared}. Medians, measured by `make bench`; [all rows](tests/bench/results.md) with their spread.
-Every write of ours is synced to the disk before it is answered, of the npm server's none.
+We sync each write to disk before answering; the npm server does not sync.
 
 """
 
@@ -232,6 +252,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="up to 10,000 entities, 2 rounds, nothing is written")
     parser.add_argument("--rounds", type=int, default=0, help="how often each is measured (default: 5)")
     parser.add_argument("--sizes", type=int, nargs="+", default=None, help=f"numbers of entities (default: {_SIZES})")
+    parser.add_argument("--http", action="store_true", help="only the part over HTTP; nothing is written")
+    parser.add_argument("--seconds", type=float, default=10.0, help="of --http: for each row (default: 10)")
     parser.add_argument("--source", action="store_true", help="measure the source in place of the archive")
     options = parser.parse_args()
     if options.what == "million":

@@ -1,7 +1,10 @@
-"""`python -m tests.platforms [PART...]`: the archive on every interpreter, system and client that can be had here.
+"""`python -m tests.platforms [PART[=WORD]...]`: the archive on every interpreter, system and client to be had here.
 
-The archive is the one that MEMORY_SERVER_PYZ names. Prints the table; without PARTs it also writes it to RESULTS.md.
-The exit status is 1 if something that ran failed; what cannot run here is a line of the table and no failure.
+The archive is the one that MEMORY_SERVER_PYZ names; of a part with a WORD only the rows run that have it in their name,
+as `debian=riscv64`. Prints the table; without PARTs it also writes it to RESULTS.md and, in short, to the guide's page
+`platforms`. The part `clients`, run as a whole, writes what it saw into the page `clients`. The exit status is 1 if
+something that ran failed; what cannot run here is a line of the table and no failure. The interpreters of this
+machine are run one by one, all else two at a time.
 """
 
 from __future__ import annotations
@@ -9,58 +12,105 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
-from tests.platforms import clients, debian, image_row, interpreters, musl, static, windows
+from tests.bench.report import marked
+from tests.platforms import clients, debian, free_threaded, image_row, interpreters, musl, static, windows
 from tests.platforms.fetching import CACHE, ROOT
-from tests.platforms.results import Row, or_missing, table
+from tests.platforms.results import Job, Row, rows_of, say, short_table, table
 
-_PARTS: Final[Mapping[str, tuple[str, str, Callable[[Path], list[Row]]]]] = {
-    "interpreters": ("this machine", "CPython", interpreters.rows),
-    "windows": ("Windows x86-64 (Wine)", "CPython", windows.rows),
-    "debian": ("newer Debian suites", "CPython", debian.rows),
-    "clients": ("client", "all", clients.rows),
-    "image": ("container image (buildah)", "CPython", image_row.rows),
-    "musl": ("musl", "CPython", musl.rows),
-    "static": ("every platform", "CPython", static.rows),
+_PARTS: Final[Mapping[str, Callable[[Path], list[Job]]]] = {
+    "interpreters": interpreters.jobs,
+    "debian": debian.jobs,
+    "musl": musl.jobs,
+    "windows": windows.jobs,
+    "free-threaded": free_threaded.jobs,
+    "image": image_row.jobs,
+    "clients": clients.jobs,
+    "static": static.jobs,
 }
+_ALONE: Final = ("interpreters",)
+_AT_ONCE: Final = 2
 _RESULTS: Final = Path(__file__).with_name("RESULTS.md")
+_GUIDE: Final = ROOT / "memory_app" / "guide"
 _TEXT: Final = """# One archive, run on what one Linux machine can have
 
-Written by `make platforms`; the archive was {name}, {size:.1f} MB, version {version}. Each place runs the same suite
-(`smoke.py`): a first start into an empty cache and next ones (the best of three is shown), both eras of the protocol,
+Written by `make platforms`; the archive was {archive}. Each place runs the same suite
+(`smoke.py`): a first start into an empty cache and next ones (the best of them is shown), both eras of the protocol,
 all nine tools, two writers at once, a kill in the middle of writing and what remains, paths with spaces and any
-letters, CR LF, the end of its input, commands. Windows adds its own scenes (`windows_scenes.py`), clients theirs
-(`clients.py`). Times are those of a machine that did other work as well. The last rows start nothing: they are all that
-can be said here about macOS and musl, and about Windows outside Wine. No CPython for musl can be had from the
-registries that are used here; musl's own loader can, and is asked whether it finds what the libraries need.
+letters, CR LF, the end of its input, commands, HTTP. Emulated processors other than arm64 run the scenes that a
+processor can change. Windows adds its own scenes (`windows_scenes.py`), clients theirs (`clients.py`), the image too
+(`image.py`). Times are those of a machine that did other work as well. The last rows start nothing: they are all that
+can be said here about macOS, and about Windows outside Wine. The CPython for musl and the free-threaded one were
+compiled for this (`compiled.py`): no registry that is used here has them.
 
-{table}"""
+{table}
+The run took {minutes:.0f} minutes.
+"""
+_SHORT: Final = """
+What `make platforms` ran with {archive} (all rows stand in `tests/platforms/RESULTS.md`):
+
+{table}
+"""
 
 
 def main(arguments: list[str]) -> int:
-    unknown = [name for name in arguments if name not in _PARTS]
+    wanted = dict(argument.partition("=")[::2] for argument in arguments) or dict.fromkeys(_PARTS, "")
+    unknown = wanted.keys() - _PARTS.keys()
     archive = Path(os.environ.get("MEMORY_SERVER_PYZ") or ROOT / "dist" / "memory-server.pyz").resolve()
     if unknown or not archive.is_file():
         print(f"no archive at {archive}: run `make pyz`" if not unknown else f"the parts are: {', '.join(_PARTS)}")
         return 2
+    began = time.monotonic()
     kept = _copy(archive)
-    found: list[Row] = []
-    for name in arguments or _PARTS:
-        platform, interpreter, rows = _PARTS[name]
-        found += or_missing(platform, interpreter, lambda rows=rows: rows(kept))  # type: ignore[misc]
+    found = _run(wanted, kept)
     result = table(found)
     print(result, end="")
+    if wanted.get("clients") == "":
+        _rewrite("clients", clients.told([row for row in found if row.platform == "client"]))
     if not arguments:
         from memory_app import __version__
 
-        size = kept.stat().st_size / 1e6
-        _RESULTS.write_text(_TEXT.format(name=archive.name, size=size, version=__version__, table=result), "utf-8")
+        about = f"{archive.name}, {kept.stat().st_size / 1e6:.1f} MB, version {__version__}"
+        text = _TEXT.format(archive=about, table=result, minutes=(time.monotonic() - began) / 60)
+        _RESULTS.write_text(text, "utf-8")
+        short = _SHORT.format(archive=about, table=short_table(found))
+        _rewrite("platforms", short, "run")
     failed = sum(row.run - row.passed for row in found)
     print(f"{sum(row.passed for row in found)} passed, {failed} failed")
     return 1 if failed else 0
+
+
+def _rewrite(page: str, text: str, mark: str = "") -> None:
+    """Put this between the marks of a page of the guide, which have the page's name unless another is given."""
+    path = _GUIDE / f"{page}.md"
+    path.write_text(marked(path.read_text("utf-8"), mark or page, text), "utf-8")
+
+
+def _run(wanted: Mapping[str, str], archive: Path) -> list[Row]:
+    """The rows of these parts, in their order."""
+    parts = {
+        name: [job for job in _PARTS[name](archive) if word in f"{job.platform} {job.interpreter}"]
+        for name, word in wanted.items()
+    }
+    found = {name: [row for job in jobs for row in _timed(job)] for name, jobs in parts.items() if name in _ALONE}
+    beside = {name: jobs for name, jobs in parts.items() if name not in _ALONE}
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        started = {name: [pool.submit(_timed, job) for job in jobs] for name, jobs in beside.items()}
+        for name, futures in started.items():
+            found[name] = [row for future in futures for row in future.result()]
+    return [row for name in wanted for row in found[name]]
+
+
+def _timed(job: Job) -> list[Row]:
+    began = time.monotonic()
+    rows = rows_of(job)
+    say(f"{job.platform}, {job.interpreter}: took {(time.monotonic() - began) / 60:.1f} minutes")
+    return rows
 
 
 def _copy(archive: Path) -> Path:

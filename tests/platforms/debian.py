@@ -9,12 +9,16 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import tarfile
+import threading
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from tests.platforms.fetching import CACHE, Missing, call, need_programs, need_root
 from tests.platforms.places import Place
-from tests.platforms.results import Row, or_missing, run_suite
+from tests.platforms.results import Job, Row, run_suite
+from tests.platforms.smoke import FOR_A_PROCESSOR
 
 _EMULATORS: Final = {
     "arm64": "qemu-aarch64-static",
@@ -28,44 +32,48 @@ _EMULATORS: Final = {
 _SID_SCRIPT: Final = "/usr/share/debootstrap/scripts/sid"  # an older debootstrap has no scripts for newer suites
 _ASK: Final = "import os, sys; print(sys.version.split()[0], os.confstr('CS_GNU_LIBC_VERSION'))"
 _EMULATED_PATIENCE: Final = 300.0  # seconds: under qemu a first start takes a minute
+_IN_SHORT: Final = "only the scenes that a processor can change"
+_WHOLE_SUITE: Final = ("amd64", "arm64")  # with the others under qemu too it would take an hour
+_DOWNLOADING: Final = threading.Lock()
+_KEYRING: Final = "/usr/share/keyrings/debian-archive-keyring.gpg"
 _URI: Final = re.compile(r"^(?:URIs:|deb (?:\[.*?\] )?) *(\S+)", re.MULTILINE)
 
 
 class Suite(NamedTuple):
-    """A suite, the interpreters that are taken from it, and what is shown with them."""
+    """A suite, and the interpreter that is taken from it."""
 
     name: str
     processor: str
-    pythons: tuple[str, ...]
-    more: tuple[str, ...] = ()
+    python: str
 
     @property
     def emulator(self) -> str | None:
         return _EMULATORS.get(self.processor)
 
 
-SID: Final = Suite("sid", "amd64", ("python3.15",), more=("musl",))
 SUITES: Final = (
-    Suite("trixie", "amd64", ("python3.13",)),
-    Suite("forky", "amd64", ("python3.14",)),
-    SID,
-    Suite("trixie", "i386", ("python3.13",)),
-    *(Suite("trixie", processor, ("python3.13",)) for processor in _EMULATORS),
+    Suite("trixie", "amd64", "python3.13"),
+    Suite("forky", "amd64", "python3.14"),
+    Suite("sid", "amd64", "python3.15"),
+    Suite("trixie", "i386", "python3.13"),
+    *(Suite("trixie", processor, "python3.13") for processor in _EMULATORS),
 )
 
 
-def rows(archive: Path) -> list[Row]:
-    found: list[Row] = []
-    for suite in SUITES:
-        for python in suite.pythons:
-            name, version = f"Debian {suite.name} {suite.processor}", f"CPython {python.removeprefix('python')}"
-            found += or_missing(name, version, lambda suite=suite, python=python: [_row(archive, suite, python)])  # type: ignore[misc]
-    return found
+def jobs(archive: Path) -> list[Job]:
+    return [
+        Job(
+            f"Debian {suite.name} {suite.processor}",
+            f"CPython {suite.python.removeprefix('python')}",
+            partial(_rows, archive, suite),
+        )
+        for suite in SUITES
+    ]
 
 
-def _row(archive: Path, suite: Suite, python: str) -> Row:
+def _rows(archive: Path, suite: Suite) -> list[Row]:
     root = tree(suite)
-    folder = root / "srv" / python
+    folder = root / "srv" / suite.python
     folder.mkdir(parents=True, exist_ok=True)
     copy = folder / "memory-server.pyz"
     shutil.copyfile(archive, copy)
@@ -73,8 +81,8 @@ def _row(archive: Path, suite: Suite, python: str) -> Row:
     if suite.emulator:
         shutil.copy(str(shutil.which(suite.emulator)), root / "usr" / "bin")
         command.append(f"/usr/bin/{suite.emulator}")
-    command.append(f"/usr/bin/{python}")
-    environ = {"PATH": os.environ["PATH"], "HOME": f"/srv/{python}/home"}
+    command.append(f"/usr/bin/{suite.python}")
+    environ = {"PATH": os.environ["PATH"], "HOME": f"/srv/{suite.python}/home"}
     asked = call([*command, "-c", _ASK], env=environ)
     version, _, libc = asked.strip().partition(" ")
     place = Place(
@@ -86,18 +94,25 @@ def _row(archive: Path, suite: Suite, python: str) -> Row:
         folder,
         (folder / "home" / ".cache",),
         lambda path: "/" + str(path.relative_to(root)),
-        _EMULATED_PATIENCE if suite.emulator else 30.0,
+        _EMULATED_PATIENCE if suite.emulator else 60.0,
     )
-    return run_suite(place)
+    if suite.processor in _WHOLE_SUITE:
+        return [run_suite(place)]
+    return [run_suite(place, FOR_A_PROCESSOR, _IN_SHORT, 1)]
 
 
 def tree(suite: Suite) -> Path:
     """The folder with the suite's files."""
+    with _DOWNLOADING:
+        return _tree(suite)
+
+
+def _tree(suite: Suite) -> Path:
     need_root()
     programs = {"debootstrap": "debootstrap", "dpkg-deb": "dpkg", "chroot": "coreutils"}
     need_programs(programs | ({suite.emulator: "qemu-user-static"} if suite.emulator else {}))
     root = CACHE / "debian" / f"{suite.name}-{suite.processor}"
-    wanted = ",".join(["python3", *suite.pythons, *suite.more])
+    wanted = f"python3,{suite.python}"
     stamp = root / "complete"
     if stamp.is_file() and stamp.read_text("utf-8") == wanted:
         return root
@@ -116,7 +131,7 @@ def tree(suite: Suite) -> Path:
         shutil.rmtree(packages, ignore_errors=True)
     for name in ("dev", "tmp", "srv"):
         (root / name).mkdir(exist_ok=True)
-    _make_devices(root)
+    make_devices(root)
     stamp.write_text(wanted, "utf-8")
     return root
 
@@ -126,15 +141,70 @@ def _after_the_base(package: Path) -> tuple[bool, str]:
     return not package.name.startswith("base-files_"), package.name
 
 
-def _make_devices(root: Path) -> None:
+def make_devices(root: Path) -> None:
     """The null device and random numbers: all that a server opens."""
+    (root / "dev").mkdir(exist_ok=True)
     for name in ("null", "urandom"):
         facts = os.stat(f"/dev/{name}")
+        if (root / "dev" / name).exists():
+            continue
         try:
             os.mknod(root / "dev" / name, facts.st_mode, facts.st_rdev)
             os.chmod(root / "dev" / name, 0o666)
         except OSError as problem:
             raise Missing(f"no device files can be made here: {problem.strerror}") from problem
+
+
+def sources(suite: str, package: str, folder: Path) -> Path:
+    """The folder with that source package as its authors released it, below `folder`. Nothing of Debian's is added."""
+    folder.mkdir(parents=True)
+    call([*_apt(suite), "source", "--download-only", package], cwd=folder)
+    archive = max(folder.glob("*.orig.tar.?z"), key=lambda path: path.stat().st_size)
+    with tarfile.open(archive) as tar:
+        tar.extractall(folder)
+    (unpacked,) = (path for path in folder.iterdir() if path.is_dir())
+    return unpacked
+
+
+def package(suite: str, name: str) -> Path:
+    """The folder with that package's files."""
+    need_programs({"dpkg-deb": "dpkg"})
+    made = CACHE / "debian" / f"{suite}-{name}"
+    if not made.is_dir():
+        part = made.with_name(made.name + ".part")
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        call([*_apt(suite), "download", name], cwd=part)
+        (file,) = part.glob("*.deb")
+        call(["dpkg-deb", "--extract", str(file), str(part / "files")])
+        os.replace(part / "files", made)
+        shutil.rmtree(part)
+    return made
+
+
+def _apt(suite: str) -> list[str]:
+    """apt-get with lists of its own, which know that suite; its signatures are checked as usual."""
+    need_programs({"apt-get": "apt"})
+    home = CACHE / "apt" / suite
+    options = {
+        "Dir::Etc::SourceList": home / "sources.list",
+        "Dir::Etc::SourceParts": "/dev/null",
+        "Dir::State::Lists": home / "lists",
+        "Dir::State::Status": "/dev/null",  # what is installed here is not its matter
+        "Dir::Cache": home / "cache",
+        "Debug::NoLocking": 1,
+        "APT::Sandbox::User": "root",  # the folders are ours
+    }
+    command = ["apt-get", *(f"-o{name}={value}" for name, value in options.items())]
+    with _DOWNLOADING:
+        if not (home / "complete").is_file():
+            for folder in ("lists/partial", "cache/archives/partial"):
+                (home / folder).mkdir(parents=True, exist_ok=True)
+            where = f"[signed-by={_KEYRING}] {_mirror()} {suite} main"
+            (home / "sources.list").write_text(f"deb {where}\ndeb-src {where}\n", "ascii")
+            call([*command, "update"])
+            (home / "complete").touch()
+    return command
 
 
 def _mirror() -> str:

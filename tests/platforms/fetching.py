@@ -13,13 +13,16 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 CACHE: Final = ROOT / ".cache" / "platforms"
-_LONG: Final = 1200.0  # seconds that one download or installation may take
+_LONG: Final = 1800.0  # seconds that one download, installation or compilation may take
+_INSTALLING: Final = threading.Lock()
+_WAIT: Final = "-oDPkg::Lock::Timeout=600"  # seconds, for another program that installs something
 
 
 class Missing(Exception):
@@ -56,13 +59,14 @@ def need_root() -> None:
 
 def need_programs(packages: Mapping[str, str]) -> None:
     """See that these programs are here; where we may, their Debian packages are installed."""
-    missing = {program: package for program, package in packages.items() if shutil.which(program) is None}
-    if not missing:
-        return
-    wanted = sorted(set(missing.values()))
-    if os.geteuid() == 0 and shutil.which("apt-get"):
-        call(["apt-get", "update"])
-        call(["apt-get", "install", "-y", "--no-install-recommends", *wanted])
+    with _INSTALLING:
+        missing = {program: package for program, package in packages.items() if shutil.which(program) is None}
+        if not missing:
+            return
+        wanted = sorted(set(missing.values()))
+        if os.geteuid() == 0 and shutil.which("apt-get"):
+            call(["apt-get", _WAIT, "update"])
+            call(["apt-get", _WAIT, "install", "-y", "--no-install-recommends", *wanted])
     if any(shutil.which(program) is None for program in missing):
         raise Missing(f"needs {', '.join(missing)} (Debian packages {', '.join(wanted)})")
 

@@ -9,12 +9,16 @@ from pathlib import Path
 
 from tests.platforms import image
 from tests.platforms.fetching import ROOT, Missing, need_programs, need_root
-from tests.platforms.results import Row, say
+from tests.platforms.results import Job, Row, say
 
 _LONG = 2400.0  # seconds: it builds a base image and the archive
 
 
-def rows(archive: Path) -> list[Row]:
+def jobs(archive: Path) -> list[Job]:
+    return [Job("container image (buildah)", "CPython", _rows)]
+
+
+def _rows() -> list[Row]:
     """The image builds the archive by itself, in its first stage; by the same pins it is this one."""
     need_root()
     need_programs({"buildah": "buildah", "debootstrap": "debootstrap"})

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from tests.platforms.fetching import CACHE
 from tests.platforms.places import Place, clean
-from tests.platforms.results import Row, run_suite
+from tests.platforms.results import Job, Row, run_suite
 
 _ASK: Final = (
     "import sys, sysconfig; free = sysconfig.get_config_var('Py_GIL_DISABLED') or 0; "
@@ -34,9 +35,16 @@ def found() -> dict[str, str]:
     return dict(sorted(known.items(), key=lambda item: [int(part) for part in item[0].split(".")]))
 
 
-def rows(archive: Path) -> list[Row]:
+def jobs(archive: Path) -> list[Job]:
     name = f"Linux {platform.machine()}, {os.confstr('CS_GNU_LIBC_VERSION')}"
-    return [run_suite(place(archive, name, version, python)) for version, python in found().items()]
+    return [
+        Job(name, f"CPython {version}", partial(_row, archive, name, version, python))
+        for version, python in found().items()
+    ]
+
+
+def _row(archive: Path, name: str, version: str, python: str) -> list[Row]:
+    return [run_suite(place(archive, name, version, python))]
 
 
 def place(archive: Path, platform_name: str, version: str, python: str) -> Place:

@@ -25,7 +25,7 @@ class Place(NamedTuple):
     folder: Path
     caches: tuple[Path, ...]  # where a first start unpacks
     inside: Callable[[Path], str] = str
-    patience: float = 30.0  # seconds for any answer
+    patience: float = 60.0  # seconds for any answer
 
     def argv(self, *arguments: str) -> list[str]:
         """The command that runs the archive."""

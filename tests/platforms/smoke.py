@@ -223,6 +223,16 @@ ALL: Final[tuple[Scene, ...]] = (
     it_serves_over_http_too,
 )
 
+FOR_A_PROCESSOR: Final[tuple[Scene, ...]] = (
+    it_speaks_both_eras,
+    all_nine_tools_do_their_work,
+    what_was_answered_outlives_a_kill,
+    the_end_of_its_input_ends_it_with_everything_answered,
+    its_commands_work,
+    it_serves_over_http_too,
+)
+"""What another processor can change of it: compiled parts, numbers, clocks, locks. Paths and texts it cannot."""
+
 
 def _entity(name: str) -> dict[str, Any]:
     return {"entities": [{"name": name, "entityType": "thing", "observations": []}]}
@@ -239,7 +249,8 @@ def _names(server: Driver) -> list[str]:
 
 
 def _left(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
+    """What lies there, but for the history, which is meant to stay."""
+    return sorted(path.name for path in folder.iterdir() if path.suffix != ".history")
 
 
 def _finish(server: Driver) -> None:

@@ -20,7 +20,7 @@ from packaging.tags import Tag, cpython_tags
 from build import wheels
 from build.launcher import parts
 from build.platforms import PLATFORMS, Platform, abi, python
-from tests.platforms.results import Row, run_checks
+from tests.platforms.results import Job, Row, run_checks
 
 _LIBRARIES: Final = (".so", ".pyd", ".dll", ".dylib")
 _ELF: Final = {"x86_64": 62, "aarch64": 183, "i686": 3, "armv7l": 40, "ppc64le": 21, "s390x": 22, "riscv64": 243}
@@ -38,8 +38,8 @@ _LONGEST: Final = 140
 """Characters that Windows' 260 leave for a path below the unpacked folder, where a user's name has 20."""
 
 
-def rows(archive: Path) -> list[Row]:
-    return [_row(archive, platform) for platform in PLATFORMS]
+def jobs(archive: Path) -> list[Job]:
+    return [Job("every platform", "CPython", lambda: [_row(archive, platform) for platform in PLATFORMS])]
 
 
 def _row(archive: Path, platform: Platform) -> Row:

@@ -14,13 +14,14 @@ import subprocess
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from tests.platforms import smoke, windows_scenes
 from tests.platforms.fetching import CACHE, Missing, call, need_programs, source
 from tests.platforms.places import Place, clean
-from tests.platforms.results import Row, run_suite
+from tests.platforms.results import Job, Row, rows_of, run_suite
 
 # Version of the package, SHA-256 of its sdist.
 _BUILDS: Final = {
@@ -30,20 +31,33 @@ _BUILDS: Final = {
     "3.13.0": "6e57af03c2cb64dd5191f76274b97fc630b3001bde59f82cf1e252e7e02d6754",
 }
 _NEWEST: Final = "3.13.0"
-_ASKS_WMI: Final = 12
-"""From 3.12 on `platform.system()`, which the HTTP library calls, asks the system in a way that Wine 8 has not."""
+_WMI: Final = "_wmi.pyd"
+"""With it `platform.system()` of 3.12 and later asks the system in a way that ends the process in Wine 8. Python takes
+another way where this file is missing, so it is taken out."""
 
-_NO_HTTP: Final = "without HTTP: Wine 8 lacks what Python's platform module calls"
+_NO_32_BIT: Final = "no 32-bit CPython for Windows can be had from the registries that are used here"
+_NO_ARM: Final = "Wine on this processor runs no programs for it"
 _PREFIX: Final = CACHE / "wine"
 _COMPILER: Final = "x86_64-w64-mingw32-gcc"
 _PATIENCE: Final = 120.0  # seconds: Wine's start of a process alone may take several on a busy machine
 
 
-def rows(archive: Path) -> list[Row]:
+def jobs(archive: Path) -> list[Job]:
+    return [
+        Job("Windows x86-64 (Wine)", "CPython", lambda: _rows(archive)),
+        Job("Windows x86, 32-bit", "CPython", lambda: [Row("Windows x86, 32-bit", "CPython", note=_NO_32_BIT)]),
+        Job("Windows arm64", "CPython", lambda: [Row("Windows arm64", "CPython", note=_NO_ARM)]),
+    ]
+
+
+def _rows(archive: Path) -> list[Row]:
     need_programs({"wine": "wine", _COMPILER: "gcc-mingw-w64-x86-64-win32"})
-    made = [(python(package), package) for package in _BUILDS]
+    found: list[Row] = []
     with _running() as environ:
-        return [_row(archive, folder, package, environ) for folder, package in made]
+        for package in _BUILDS:
+            make = partial(_row, archive, package, environ)
+            found += rows_of(Job("Windows x86-64 (Wine)", f"CPython {package[:4]}", make))
+    return found
 
 
 def python(package: str) -> Path:
@@ -60,6 +74,7 @@ def python(package: str) -> Path:
         stub = Path(__file__).with_name("prng.c")
         call([_COMPILER, "-shared", "-s", "-o", str(folder / "bcryptprimitives.dll"), str(stub), "-ladvapi32"])
         (folder / "complete").touch()
+    (folder / _WMI).unlink(missing_ok=True)
     return folder
 
 
@@ -89,8 +104,8 @@ def _quiet(command: list[str], environ: dict[str, str]) -> None:
         raise Missing(f"{command[0]}: {problem}") from problem
 
 
-def _row(archive: Path, folder: Path, package: str, environ: dict[str, str]) -> Row:
-    command = ("wine", str(folder / "python.exe"))
+def _row(archive: Path, package: str, environ: dict[str, str]) -> list[Row]:
+    command = ("wine", str(python(package) / "python.exe"))
     version = call([*command, "-c", "import sys; print(sys.version.split()[0])"], env=environ).strip()
     place = Place(
         "Windows x86-64 (Wine)",
@@ -103,14 +118,7 @@ def _row(archive: Path, folder: Path, package: str, environ: dict[str, str]) -> 
         _name,
         _PATIENCE,
     )
-    scenes = (*smoke.ALL, *windows_scenes.ALL) if package == _NEWEST else smoke.ALL
-    if _minor(package) >= _ASKS_WMI:
-        return run_suite(place, [scene for scene in scenes if scene is not smoke.it_serves_over_http_too], _NO_HTTP)
-    return run_suite(place, scenes)
-
-
-def _minor(package: str) -> int:
-    return int(package.split(".")[1])
+    return [run_suite(place, (*smoke.ALL, *windows_scenes.ALL) if package == _NEWEST else smoke.ALL)]
 
 
 def _name(path: Path) -> str:
