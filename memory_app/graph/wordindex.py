@@ -73,11 +73,12 @@ class Vocabulary:
 
     def add(self, words: Iterable[str]) -> None:
         """Add words. They are sorted in when they have become many."""
-        new = [word for word in dict.fromkeys(words) if word not in self._all]
-        self._all.update(new)
-        self._recent += new
+        for word in words:
+            if word not in self._all:
+                self._all.add(word)
+                self._recent.append(word)
         if len(self._recent) > _MOST_RECENT or not self._sorted:
-            self._sorted = sorted(self._all)
+            self._sorted = _in_order(self._all)
             self._joined = "\n".join(("", *self._sorted, ""))
             self._recent = []
 
@@ -101,6 +102,14 @@ class Vocabulary:
             found = joined.find(needle, end)
         if self._recent:
             yield from [word for word in self._recent if (word.endswith(part) if at_end else part in word)]
+
+
+def _in_order(words: Iterable[str]) -> list[str]:
+    """The words sorted, group by group: one sort of a million holds the interpreter for a second."""
+    groups: dict[str, list[str]] = {}
+    for word in words:
+        groups.setdefault(word[:3], []).append(word)
+    return [word for start in sorted(groups) for word in sorted(groups[start])]
 
 
 class WordIndex:
