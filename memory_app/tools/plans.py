@@ -320,7 +320,8 @@ def _array(lines: Iterable[EntityLine] | Iterable[RelationLine]) -> bytes:
 
 def _pieces(lines: Iterable[EntityLine] | Iterable[RelationLine]) -> Iterator[bytes]:
     """An array of records, in pieces: to join a million at once holds the interpreter for too long."""
-    left, before = iter(lines), b"["
+    left: Iterator[EntityLine | RelationLine] = iter(lines)
+    before = b"["
     while records := [line.served() for line in islice(left, _TOGETHER)]:
         yield before
         yield b",".join(records)
