@@ -146,12 +146,15 @@ def _candidates(graph: Graph, name: str, key: str) -> Iterable[str]:
 def _with_key(blocks: Sequence[Block[EntityLine]], key: str) -> Iterator[str]:
     """The names that have this key. The last block is as a rule new with every entity, too short-lived for marks."""
     mark, part = hash(key) % _MARKS, f"{SEPARATOR}{key}{SEPARATOR}"
-    last = len(blocks) - 1
-    for number, block in enumerate(blocks):
-        keys = _keys(block)
-        if number == last or keys.may_hold(mark):
-            for place in keys.places(part):
+    # No call for a block that cannot hold it: there may be thousands, for each of thousands of new names.
+    worth = [block for block in blocks[:-1] if block.made is None or block.made.marks is None or block.made.marks[mark]]
+    for block in worth:
+        if _keys(block).may_hold(mark):
+            for place in _keys(block).places(part):
                 yield block.lines[place].name
+    for block in blocks[-1:]:
+        for place in _keys(block).places(part):
+            yield block.lines[place].name
 
 
 def _with(graph: Graph, part: str) -> Iterator[str]:

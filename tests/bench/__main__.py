@@ -19,17 +19,16 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from tests.bench import cases, graphs, over_http, servers
+from tests.bench import cases, graphs, million, over_http, servers
 from tests.bench.cases import BURST, PROCESSES, Figures
 from tests.bench.client import Server
 from tests.bench.plot import Panel, draw
 from tests.bench.report import Row, marked, table
 
 _HERE: Final = Path(__file__).parent
-_SIZES: Final = (10, 1_000, 10_000, 100_000, 1_000_000)
+_SIZES: Final = (10, 1_000, 10_000, 100_000)
+_MILLION_ROUNDS: Final = 3
 _SHOWN: Final = (10, 10_000)  # in the README: the others stand in results.md and in the picture
-_OURS_ALONE: Final = 1_000_000  # entities: the npm server would need more memory than most machines have
-_WHOLE: Final = 100_000  # entities up to which the whole graph fits into one answer
 _LOOSE_SECONDS: Final = 0.015  # that the third stage of a search may take
 _LARGE: Final = 10_000  # entities from which on a figure is a matter of the graph's size
 
@@ -141,6 +140,8 @@ class Bench:
 
 def main() -> int:
     options = _options()
+    if options.what == "million":
+        return _million(options)
     ours = servers.source() if options.source else servers.archive()
     npm = servers.npm()
     if options.http:
@@ -156,6 +157,8 @@ def main() -> int:
     first, second = bench.against_npm(options.sizes), bench.against_the_limit(options.sizes)
     text = _text(bench, first, second, f"{compared}. {_machine()}. {done}, {(time.time() - began) / 60:.0f} minutes.")
     if not options.quick:
+        with tempfile.TemporaryDirectory(dir=servers.CACHE) as folder:
+            text += "\n" + million.report(ours, npm, Path(folder), _MILLION_ROUNDS)
         text += f"\n{over_http.report(ours, npm)}"
     print(text)
     if options.sizes == _SIZES and not options.quick:
@@ -164,6 +167,15 @@ def main() -> int:
         readme = servers.ROOT / "README.md"
         short = _short(first, f"{compared}. {_machine()}. {done}")
         readme.write_text(marked(readme.read_text("utf-8"), "bench", short), "utf-8")
+    return 0
+
+
+def _million(options: argparse.Namespace) -> int:
+    """A million entities alone, or with --sizes another number of them; nothing is written."""
+    ours = servers.source() if options.source else servers.archive()
+    servers.CACHE.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=servers.CACHE) as folder:
+        print(million.report(ours, servers.npm(), Path(folder), options.rounds, options.sizes[0]))
     return 0
 
 
@@ -183,15 +195,12 @@ def _measure(bench: Bench, ours: Server, npm: Server, sizes: Sequence[int]) -> N
     for size in sizes:
         both = {"raw": partial(cases.raw_save, size=size)}
         for name, server in rivals.items():
-            if name == "ours" or size < _OURS_ALONE:
-                both[name] = partial(cases.session, server, size=size, whole=size <= _WHOLE)
-        bench.run(size, both, 1 if size >= _OURS_ALONE else 0)
-        if size < _OURS_ALONE:
-            bench.run(size, {"ours": partial(cases.history, ours, size=size)})
-        if _LARGE <= size < _OURS_ALONE:
+            both[name] = partial(cases.session, server, size=size)
+        bench.run(size, both)
+        bench.run(size, {"ours": partial(cases.history, ours, size=size)})
+        if size >= _LARGE:
             bench.run(size, {"ours": partial(cases.reload, ours, size=size)})
-        if size <= _WHOLE:
-            bench.run(size, {"ours": cases.third_stage})
+        bench.run(size, {"ours": cases.third_stage})
 
 
 def _text(bench: Bench, first: Sequence[Row], second: Sequence[Row], compared: str) -> str:
@@ -239,6 +248,7 @@ def _busy() -> str:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("what", nargs="?", choices=["all", "million"], default="all", help="a million entities alone")
     parser.add_argument("--quick", action="store_true", help="up to 10,000 entities, 2 rounds, nothing is written")
     parser.add_argument("--rounds", type=int, default=0, help="how often each is measured (default: 5)")
     parser.add_argument("--sizes", type=int, nargs="+", default=None, help=f"numbers of entities (default: {_SIZES})")
@@ -246,6 +256,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=10.0, help="of --http: for each row (default: 10)")
     parser.add_argument("--source", action="store_true", help="measure the source in place of the archive")
     options = parser.parse_args()
+    if options.what == "million":
+        options.rounds, options.sizes = options.rounds or _MILLION_ROUNDS, options.sizes or [million.SIZE]
+        return options
     options.rounds = options.rounds or (2 if options.quick else 5)
     options.sizes = tuple(options.sizes or (_SIZES[:3] if options.quick else _SIZES))
     return options
