@@ -45,7 +45,7 @@ def table(rows: Iterable[Row], other: str, *, short: bool = False) -> str:
         cells.append(_ratio(row.ratio))
         if not short:
             cells.append(f"{_ratio(min(row.ratios))} to {_ratio(max(row.ratios))}" if row.others else "")
-            cells.append("" if row.target is None else f"≤ {row.target:.2g}")
+            cells.append("" if row.target is None else f"≤ {row.target:.3g}")
             cells.append({None: "", True: "yes", False: "**no**"}[row.met])
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
