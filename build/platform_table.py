@@ -1,4 +1,4 @@
-"""`make platform-table`: rewrites the table of platforms and interpreters in README.md, between its two markers.
+"""`make platform-table`: rewrites the table of platforms and interpreters in the guide, between its two markers.
 
 Rules: the table says what platforms.py says, which a test compares with wheels.txt, and nothing else. Everything
 outside the markers stays byte for byte.
@@ -11,7 +11,7 @@ from typing import Final
 
 from build import inputs, platforms
 
-README: Final = inputs.ROOT / "README.md"
+PAGE: Final = inputs.ROOT / "memory_app" / "guide" / "platforms.md"
 BEGIN: Final = "<!-- platforms:begin -->"
 END: Final = "<!-- platforms:end -->"
 
@@ -25,9 +25,9 @@ def table() -> str:
 
 
 def rewritten(text: str) -> str:
-    """That README with the table of now; ValueError when it lacks the markers."""
+    """That page with the table of now; ValueError when it lacks the markers."""
     if text.count(BEGIN) != 1 or text.count(END) != 1:
-        raise ValueError(f"{README.name} needs one {BEGIN} and one {END}, each on a line of its own")
+        raise ValueError(f"{PAGE.name} needs one {BEGIN} and one {END}, each on a line of its own")
     before, _, rest = text.partition(BEGIN)
     after = rest.partition(END)[2]
     return f"{before}{BEGIN}\n{table()}\n{END}{after}"
@@ -35,8 +35,8 @@ def rewritten(text: str) -> str:
 
 def main() -> int:
     try:
-        text = README.read_bytes().decode("utf-8")
-        README.write_bytes(rewritten(text).encode("utf-8"))
+        text = PAGE.read_bytes().decode("utf-8")
+        PAGE.write_bytes(rewritten(text).encode("utf-8"))
     except (OSError, ValueError) as problem:
         print(f"memory-server build: {problem}", file=sys.stderr)
         return 1

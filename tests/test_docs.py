@@ -18,6 +18,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 
 from build import inputs
+from build.platforms import PLATFORMS
 from memory_app.cli import read_arguments
 from memory_app.commands import COMMANDS
 from memory_app.commands.clients.catalogue import CLIENTS, Machine, places
@@ -33,6 +34,7 @@ from memory_app.tools import arguments, plans
 from memory_app.tools.prompts import PERSONAL_MEMORY
 from tests.commands.running import environment
 from tests.placing import put
+from tests.platforms import clients
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
@@ -75,10 +77,9 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", [README, GUIDE / "environment.md"], ids=["readme", "guide"])
 @pytest.mark.parametrize("name", [*SET_BY_PEOPLE, "MEMORY_SERVER_CACHE", "NO_COLOR"])
-def test_every_variable_is_in_the_table(page: Path, name: str) -> None:
-    assert re.search(rf"^\| `{name}` \| \S", text(page), re.MULTILINE)
+def test_every_variable_is_in_the_table(name: str) -> None:
+    assert re.search(rf"^\| `{name}` \| \S", text(GUIDE / "environment.md"), re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -220,11 +221,15 @@ def test_the_limits_that_are_told_are_those_of_the_program() -> None:
         assert f"| {rule} {seconds:.0f} seconds |" in text(GUIDE / "lock.md")
 
 
-def test_every_target_of_the_makefile_is_in_the_readme() -> None:
+def test_every_target_of_the_makefile_is_in_the_guide() -> None:
     phony = re.search(r"^\.PHONY: (help .*)$", text(ROOT / "Makefile"), re.MULTILINE)
     assert phony is not None
-    documented = set(re.findall(r"`make ([\w-]+)`", text(README)))
-    assert set(phony[1].split()) - {"help"} == documented - {"pyz-PLATFORM", "pyz-linux-x86_64"}
+    documented = set(re.findall(r"`make ([\w-]+)`", text(GUIDE / "development.md")))
+    assert set(phony[1].split()) - {"help"} == documented - {"pyz-PLATFORM"}
+
+
+def test_the_readme_is_short() -> None:
+    assert len(text(README).splitlines()) <= 160
 
 
 @pytest.mark.parametrize("language", TRANSLATIONS)
@@ -299,8 +304,29 @@ def masked(output: str, home: Path) -> str:
 
 
 def test_the_generated_parts_have_their_marks() -> None:
-    for mark in ("platforms", "bench"):
-        assert text(README).count(f"<!-- {mark}:begin -->") == text(README).count(f"<!-- {mark}:end -->") == 1
+    for mark, page in (
+        ("platforms", "platforms.md"),
+        ("run", "platforms.md"),
+        ("clients", "clients.md"),
+        ("bench", ""),
+    ):
+        written = text(GUIDE / page if page else README)
+        assert written.count(f"<!-- {mark}:begin -->") == written.count(f"<!-- {mark}:end -->") == 1
+
+
+def test_the_readme_counts_the_processors_that_there_are() -> None:
+    count = {"glibc": 0, "musl": 0}
+    for one in PLATFORMS:
+        count["glibc"] += "glibc" in one.label
+        count["musl"] += "musl" in one.label
+    words = {7: "seven", 2: "two"}
+    assert f"Linux (glibc on {words[count['glibc']]} processors, musl on {words[count['musl']]})" in text(README)
+
+
+def test_versions_of_clients_are_those_that_make_platforms_starts() -> None:
+    page = text(GUIDE / "clients.md")
+    versions = set(re.findall(r"(?<![\w.])\d+\.\d+\.\d+(?![\w.])", page))
+    assert versions <= set(clients.PACKAGES.values())
 
 
 def test_pictures_are_small() -> None:
@@ -314,7 +340,7 @@ def test_a_page_fits_the_terminal(page: Path, monkeypatch: pytest.MonkeyPatch) -
     prose = re.sub(r"^```.*?^```$", "", text(page), flags=re.MULTILINE | re.DOTALL)
     for line in rendered(prose, Terminal(io.StringIO())):
         assert columns(line) <= 80 or len(line.split()) <= 2, line
-        assert "**" not in line, line
+        assert "**" not in line and "<!--" not in line, line
 
 
 def test_what_the_proofs_printed_stands_in_one_place() -> None:
@@ -331,7 +357,7 @@ def test_what_the_proofs_printed_stands_in_one_place() -> None:
 
 def test_sizes_of_archives_are_those_that_were_built(archive: Path) -> None:
     """The one for this platform as it is; the one for all where it was made here, from the same sources."""
-    told = re.search(r"one archive of (\d+) MB for all of these, `make pyz-linux-x86_64` one of (\d+) MB", text(README))
+    told = re.search(r"one archive of (\d+) MB for all of them, `make pyz-linux-x86_64` one of (\d+) MB", text(README))
     assert told is not None
     everywhere = ROOT / "dist" / "memory-server.pyz"
     if inputs.is_current(everywhere, ("all",), inputs.digest()):

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import Final
+from typing import Any, Final
 
 from memory_app.commands.memory import existing, located, read_whole
 from memory_app.commands.screen.terminal import Terminal, output, safe, write_json
 from memory_app.commands.upkeep import states
+from memory_app.disk.copies import Copy
 from memory_app.errors import UsageError
 from memory_app.text import counted
 
@@ -49,26 +50,31 @@ def run(asked: argparse.Namespace) -> int:
     return 0
 
 
+def as_json_of(one: Copy) -> dict[str, Any]:
+    """A backup, for --json."""
+    return {"backup": one.path, "time": one.stamp, "bytes": one.size, "whole": not states.damage(one)}
+
+
+def show_one(out: Terminal, number: int, one: Copy) -> None:
+    """A line for a backup. Its number counts from the newest."""
+    damage = states.damage(one)
+    mark = "  " + out.styled(damage, "yellow") if damage else ""
+    name = safe(os.path.basename(one.path))
+    out.line(f"{number:>3}  {states.time_of(one)}  {one.size:>12,} bytes  {name}{mark}")
+
+
 def show(path: str, folder: str | None, *, as_json: bool) -> None:
     """List the backups of a memory file."""
     found = states.listed(path, folder)
     if as_json:
-        write_json(
-            [
-                {"backup": one.path, "time": one.stamp, "bytes": one.size, "whole": not states.damage(one)}
-                for one in found
-            ]
-        )
+        write_json([as_json_of(one) for one in found])
         return
-    out: Terminal = output()
+    out = output()
     if not found:
         out.line(f"There are no backups of {safe(path)}{' in ' + safe(folder) if folder else ''}.")
         return
     for number, one in enumerate(found, 1):
-        damage = states.damage(one)
-        mark = "  " + out.styled(damage, "yellow") if damage else ""
-        name = safe(os.path.basename(one.path))
-        out.line(f"{number:>3}  {states.when(one.seconds)}  {one.size:>12,} bytes  {name}{mark}")
+        show_one(out, number, one)
     out.line(out.styled(f"in {safe(os.path.dirname(found[0].path))}", "dim"))
 
 

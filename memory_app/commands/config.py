@@ -11,6 +11,7 @@ import argparse
 import difflib
 import hashlib
 import os
+import shutil
 import sys
 from typing import Any, Final
 
@@ -167,7 +168,7 @@ def _write(client_name: str, path: str, asked: argparse.Namespace, start: Start)
     edit = editing.edited(client, path, name, start)
     out = output()
     unchanged = edit.before == edit.after
-    strange = not os.path.isdir(os.path.dirname(path)) or (client_name in _NO_FILE_COUNTS and edit.before is None)
+    strange = edit.before is None and not _is_here(client_name, client, path)
     backup = None
     if not asked.dry_run and not unchanged:
         backup = editing.write(edit, _backup_folder(path) if asked.project else None)
@@ -186,7 +187,7 @@ def _write(client_name: str, path: str, asked: argparse.Namespace, start: Start)
         say(client.after)
     _tell_of_others(client, path, name, there)
     if edit.there is not None and not unchanged and not asked.docker:
-        _tell_where_the_memory_was(edit.there, start)
+        _tell_where_the_memory_was(client, edit.there, start)
 
 
 def _there(client: Client, path: str) -> list[Found]:
@@ -310,10 +311,10 @@ def _all(asked: argparse.Namespace, machine: Machine) -> int:
         raise UsageError("--all goes with --write, --remove or --dry-run, and without a client, --project and --link.")
     status = 0
     for name, client in CLIENTS.items():
-        path = next((path for path in places(client, machine) if os.path.exists(path)), None)
-        if path is None and name not in _NO_FILE_COUNTS:
-            path = next((one for one in places(client, machine) if os.path.isdir(os.path.dirname(one))), None)
-        if path is None or client.by_hand:
+        if client.by_hand or not places(client, machine):
+            continue
+        path = _user_file(client, machine)
+        if not _is_here(name, client, path):
             continue
         try:
             if asked.remove:
@@ -327,6 +328,12 @@ def _all(asked: argparse.Namespace, machine: Machine) -> int:
     return status
 
 
+def _is_here(name: str, client: Client, path: str) -> bool:
+    """Whether there is a sign of the client: its file, its folder, or its own program."""
+    folder = name not in _NO_FILE_COUNTS and os.path.isdir(os.path.dirname(path))
+    return folder or os.path.exists(path) or bool(client.program and shutil.which(client.program))
+
+
 def _show_difference(out: Terminal, edit: editing.Edit) -> None:
     lines = difflib.unified_diff(
         (edit.before or "").splitlines(), edit.after.splitlines(), safe(edit.path), "with the entry", lineterm="", n=0
@@ -337,7 +344,7 @@ def _show_difference(out: Terminal, edit: editing.Edit) -> None:
         out.line(out.styled(text, style) if style else text)
 
 
-def _tell_where_the_memory_was(old: Found, start: Start) -> None:
+def _tell_where_the_memory_was(client: Client, old: Found, start: Start) -> None:
     """What becomes of the memory that the entry had, wherever that is not plain."""
     written = old.environ.get(environment.FILE)
     chosen = {environment.FILE, environment.PROFILE} & set(start.env)
@@ -349,7 +356,9 @@ def _tell_where_the_memory_was(old: Found, start: Start) -> None:
         say(f"Until now it had another memory: {configured.memory_in_words(old)}")
     elif old.kind == "npm" and written is None:
         say(f"The npm server kept its memory in its own folder: `{program()} doctor` shows where; import adds it here.")
-    elif old.kind == "npm" and written and not os.path.isabs(os.path.expanduser(written)):
+    elif old.kind != "npm" or not written or configured.is_filled_in(written, client):
+        return
+    elif not os.path.isabs(os.path.expanduser(written)):
         say(f"{environment.FILE} is relative there: the npm server saw it from its own folder, we see it from ours.")
 
 

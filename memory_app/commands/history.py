@@ -56,7 +56,7 @@ def run(asked: argparse.Namespace) -> int:
         lost, gained = (_counts(side) for side in (step.difference.first, step.difference.second))
         changes = "; ".join(part for part in (lost and f"gone: {lost}", gained and f"new: {gained}") if part)
         command = f"  {one.reason}" if one.reason else ""
-        out.line(f"{states.when(one.seconds)}  {one.stamp}{out.styled(command, 'bold')}  {changes or 'nothing'}")
+        out.line(f"{states.time_of(one)}  {one.stamp}{out.styled(command, 'bold')}  {changes or 'nothing'}")
     out.line(out.styled(f"each time is that of a change; in {safe(os.path.dirname(found[0].generation.path))}", "dim"))
     return 0
 

@@ -1,28 +1,33 @@
-"""Bring a backup back. The present file is backed up first, so a restore can be taken back by another one. Servers that
-run see the restored memory at their next call."""
+"""Bring a backup back, or a state of the history: the memory as it was right before the change of that time. The
+present file is backed up first, so a restore can be taken back by another one. To get back only what a change took
+away, and to keep what is newer, use undo. Servers that run see the restored memory at their next call."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import time
-from typing import Final
+from typing import Any, Final
 
 from memory_app.commands import backup
 from memory_app.commands.memory import changed, located, opened, read_whole, refuse_read_only, write_over
 from memory_app.commands.screen.terminal import output, safe, say, write_json
 from memory_app.commands.upkeep import states
 from memory_app.commands.upkeep.differences import Difference
+from memory_app.commands.upkeep.states import State
+from memory_app.disk.copies import Copy
 from memory_app.errors import StoreError
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.lock.lock import WAIT, Lock
+from memory_app.storage.history import Generation
 from memory_app.text import shown
 
 EXAMPLES: Final = (
     ("restore", "bring the newest backup back"),
-    ("restore --list", "show the backups, with their numbers"),
-    ("restore 3 --dry-run", "say what bringing the third newest back would change"),
+    ("restore --list", "show the backups and the states of the history"),
+    ("restore 3 --dry-run", "say what bringing the third newest backup back would change"),
+    ('restore "2026-01-31 19:00:00"', "bring back what has this time in the list"),
     ("restore ~/backups/memory.jsonl.20260131T180000Z.bak", "bring a file back, wherever it is"),
 )
 
@@ -32,12 +37,12 @@ def register(parser: argparse.ArgumentParser) -> None:
         "backup",
         nargs="?",
         metavar="WHICH",
-        help="a number of --list, a time that it shows, or a path (default: the newest that is whole)",
+        help="a number or a time of --list, or a path (default: the newest backup that is whole)",
     )
     parser.add_argument(
         "--from", dest="folder", metavar="FOLDER", help="where the copies are (default: beside the file)"
     )
-    parser.add_argument("--list", action="store_true", help="list the backups; restores none")
+    parser.add_argument("--list", action="store_true", help="list backups and states of the history; restores none")
     parser.add_argument("--dry-run", action="store_true", help="say what would change, change nothing")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
@@ -45,26 +50,50 @@ def register(parser: argparse.ArgumentParser) -> None:
 def run(asked: argparse.Namespace) -> int:
     path = located(asked, writes=not asked.dry_run and not asked.list).path
     if asked.list:
-        backup.show(path, asked.folder, as_json=asked.json)
+        _list(path, asked.folder, as_json=asked.json)
         return 0
     if asked.backup is None:
         state = states.newest(path, asked.folder, _tell_note)
     else:
         state = states.chosen(asked.backup, path, asked.folder, _tell_note)
-    chosen, data = state.path, state.data
     wanted = Graph.of(state.contents)
     present = read_whole(path) if os.path.exists(path) else None
     difference = Difference.between(_graph(present), wanted)
     if asked.dry_run:
-        _tell(asked.json, difference, chosen, None, dry=True)
+        _tell(asked.json, difference, state, None, dry=True)
         return 0
     refuse_read_only(path)
     if present is None or document.reads_as_memory(present):
-        kept = _restored(path, data, wanted)
+        kept = _restored(path, state.data, wanted)
     else:
         kept = _replace(path, wanted)
-    _tell(asked.json, difference, chosen, kept, dry=False)
+    _tell(asked.json, difference, state, kept, dry=False)
     return 0
+
+
+def _list(path: str, folder: str | None, *, as_json: bool) -> None:
+    """All states, newest first. Backups have the numbers of `backup --list`; a state of the history has its time."""
+    found = states.all_of(path, folder)
+    if as_json:
+        write_json([backup.as_json_of(one) if isinstance(one, Copy) else _kept_as_json(one) for one in found])
+        return
+    out = output()
+    if not found:
+        out.line(f"There are neither backups nor a history of {safe(path)}{' in ' + safe(folder) if folder else ''}.")
+        return
+    number = 0
+    for one in found:
+        if isinstance(one, Copy):
+            number += 1
+            backup.show_one(out, number, one)
+        else:
+            before = f"before the {one.reason}" if one.reason else "before a change"
+            out.line(f"     {states.time_of(one)}  {one.size:>12,} bytes  {one.stamp}  {out.styled(before, 'dim')}")
+    out.line(out.styled("restore takes the number of a backup, and the time of any of them", "dim"))
+
+
+def _kept_as_json(one: Generation) -> dict[str, Any]:
+    return {"generation": one.path, "time": one.stamp, "bytes": one.size, "command": one.reason or None}
 
 
 def _tell_note(note: str) -> None:
@@ -112,7 +141,8 @@ def _graph(data: bytes | None) -> Graph:
         return Graph.empty()
 
 
-def _tell(as_json: bool, difference: Difference, chosen: str, kept: str | None, *, dry: bool) -> None:
+def _tell(as_json: bool, difference: Difference, state: State, kept: str | None, *, dry: bool) -> None:
+    chosen = state.path
     if as_json:
         write_json(
             {"restored": chosen, "presentBackedUpTo": kept, "dryRun": dry, **difference.as_json("first", "second")}
@@ -121,7 +151,7 @@ def _tell(as_json: bool, difference: Difference, chosen: str, kept: str | None, 
     out = output()
     if dry:
         out.line(f"Restoring {safe(chosen)} would change:")
-        difference.show(out, "only in the present memory, would go", "only in the backup, would come back")
+        difference.show(out, "only in the present memory, would go", f"only {state.where}, would come back")
         return
     if kept is None and difference.is_empty:
         out.line(f"The memory is the same as {safe(chosen)} already.")

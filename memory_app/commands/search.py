@@ -13,6 +13,7 @@ from memory_app.commands.screen.terminal import output, say, write_json
 from memory_app.errors import UsageError
 from memory_app.graph import queries
 from memory_app.text import counted, fold
+from memory_app.tools.arguments import LONGEST_QUERY
 
 EXAMPLES: Final = (
     ("search green tea", "find who likes green tea"),
@@ -36,6 +37,8 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 def run(asked: argparse.Namespace) -> int:
     query = " ".join(asked.words)
+    if len(query) > LONGEST_QUERY:
+        raise UsageError(f"A search takes at most {LONGEST_QUERY} characters; this has {len(query)}. Use a few words.")
     graph = graph_of(asked)
     found, loose = queries.search(graph, query)
     if not loose:

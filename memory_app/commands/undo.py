@@ -54,7 +54,7 @@ def _tell(step: Step, done: Difference, asked: argparse.Namespace) -> None:
         write_json({"change": _as_json(step), "dryRun": asked.dry_run, **done.as_json("removed", "restored")})
         return
     out = output()
-    when = states.when(step.generation.seconds)
+    when = states.time_of(step.generation)
     if done.is_empty:
         out.line(f"There is nothing to bring back: all that the change of {when} took away is there.")
         return
@@ -74,7 +74,7 @@ def _list(path: str, present: Graph, *, as_json: bool) -> int:
     if not found:
         out.line("The history holds no change that could be undone.")
     for step in found:
-        when = states.when(step.generation.seconds)
+        when = states.time_of(step.generation)
         out.line(f"{step.number:>3}  {when}  {out.styled(_what(step), 'bold')}")
         title = "it added" if step.generation.reason else "added since"
         step.difference.show(out, "it took away", title)

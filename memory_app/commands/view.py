@@ -27,6 +27,8 @@ from urllib.parse import quote, urlencode
 from memory_app import viewer
 from memory_app.commands.memory import existing, opened, same_file, write_new
 from memory_app.commands.screen.terminal import output, safe, say
+from memory_app.commands.upkeep import past
+from memory_app.commands.upkeep.differences import Difference
 from memory_app.disk import calls
 from memory_app.disk.whole import TEMPORARY
 from memory_app.errors import UsageError
@@ -84,7 +86,7 @@ def _write(asked: argparse.Namespace, path: str, graph: str) -> int:
 def _serve(asked: argparse.Namespace, path: str) -> int:
     """Serve the page until it is closed."""
     try:
-        from memory_app.server.http import page
+        from memory_app.server.http import lookback, page
         from memory_app.server.stderr import Notices
     except ModuleNotFoundError as error:
         raise UsageError(f"what serving the page needs is not there ({error.name}). Use --output FILE.") from None
@@ -99,7 +101,8 @@ def _serve(asked: argparse.Namespace, path: str) -> int:
             threading.Thread(target=door.open, args=(f"{address}#{fragment}",), daemon=True).start()
         say(f"Looking at {shown(path)}. Ctrl-C ends it, and so does closing the page.")
 
-    view = page.View(viewer.served_page(), _memories(asked, path), token, asked.read_only)
+    reading = lookback.Past(past.graph_at, lambda one, other: Difference.between(one, other).as_json("before", "after"))
+    view = page.View(viewer.served_page(), _memories(asked, path), token, reading, asked.read_only)
     try:
         return page.run(view, Notices(_LOGGED), page.Events(ready, door.close))
     finally:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import compress, repeat
+from operator import contains
 from typing import Any, Final, Generic, TypeVar, cast
 
 from memory_app.jsonl.records import EntityLine, RelationLine
@@ -19,6 +21,10 @@ SPAN: Final = 256
 # Between two folded texts. A query that holds it is answered text by text instead.
 SEPARATOR: Final = "\0"
 
+_FEW: Final = SPAN // 8  # lines that are looked at one by one; for more than these all that hold a word are marked
+_MOST_MARKED: Final = 2  # words in one search: it pays with the next one, and this one is to be quick as well
+_MOST_KEPT: Final = 16  # words whose lines a block remembers, some 300 bytes each
+
 L = TypeVar("L", bound="EntityLine | RelationLine")
 T = TypeVar("T")
 
@@ -26,7 +32,7 @@ T = TypeVar("T")
 class Block(Generic[L]):
     """The lines of one block, with their folded text and their joined bytes once these were needed."""
 
-    __slots__ = ("_folded", "_joined", "_kept", "_starts", "lines")
+    __slots__ = ("_folded", "_holders", "_joined", "_kept", "_starts", "lines")
 
     def __init__(self, lines: tuple[L, ...]) -> None:
         self.lines = lines
@@ -34,6 +40,7 @@ class Block(Generic[L]):
         self._joined: bytes | None = None
         self._kept: Any = None
         self._starts: list[int] = []
+        self._holders: dict[str, int] = {}
 
     def joined(self) -> bytes:
         """The lines as they are in the file, each with its line end."""
@@ -59,17 +66,55 @@ class Block(Generic[L]):
             found = text.find(query, self._starts[place + 1])
 
     def lines_with_all(self, words: Sequence[str], folded: Callable[[L], str]) -> Iterable[L]:
-        """The lines whose folded text contains each of the words, none of which spans two texts."""
-        text = self.text(folded)
-        for word in words:
-            if word not in text:
-                return ()
+        """The lines whose folded text contains each of the words, the rarest first; no word spans two texts."""
+        text, known = self.text(folded), self._holders
+        new = [word for word in words if word not in known]
+        if any(word not in text for word in new):
+            return ()
+        places: Sequence[int] = range(len(self.lines))
+        if len(new) < len(words):
+            marks = -1
+            for word in words:
+                marks &= known.get(word, -1)
+            places = list(compress(places, marks.to_bytes(len(places), "little")))
         starts = self._starts
-        texts = [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
-        places: Iterable[int] = range(len(texts))
-        for word in words:
-            places = [place for place in places if word in texts[place]]
+        ends = [*starts[1:], len(text)]
+        texts: list[str] = []
+        marked = 0
+        for word in new:
+            few = self._few_holders(word, ends) if len(places) == len(starts) else None
+            if few is not None:
+                places = few
+            elif len(places) > _FEW and marked < _MOST_MARKED:
+                texts = texts or [text[start:end] for start, end in zip(starts, ends, strict=True)]
+                held = self._mark_holders(word, texts)
+                places = [place for place in places if held[place]]
+                marked += 1
+            elif texts:
+                places = [place for place in places if word in texts[place]]
+            else:
+                places = [place for place in places if text.find(word, starts[place], ends[place]) >= 0]
         return [self.lines[place] for place in places]
+
+    def _few_holders(self, word: str, ends: Sequence[int]) -> list[int] | None:
+        """The places of the lines that contain the word; None if there are more than a few."""
+        text = self._folded or ""
+        found: list[int] = []
+        at = text.find(word)
+        while at >= 0:
+            if len(found) == _FEW:
+                return None
+            found.append(bisect_right(self._starts, at) - 1)
+            at = text.find(word, ends[found[-1]])
+        return found
+
+    def _mark_holders(self, word: str, texts: Iterable[str]) -> bytes:
+        """1 for each text that contains the word, 0 for the others; kept as a number for the next search."""
+        marks = bytes(map(contains, texts, repeat(word)))
+        if len(self._holders) >= _MOST_KEPT:
+            self._holders = {}
+        self._holders[word] = int.from_bytes(marks, "little")
+        return marks
 
     def text(self, folded: Callable[[L], str]) -> str:
         """The folded texts of all lines, joined."""

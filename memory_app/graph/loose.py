@@ -16,14 +16,15 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from math import log
 from typing import Final, NamedTuple, TypeVar
 
 from memory_app.graph.blocks import SPAN, Block
 from memory_app.graph.graph import Graph
-from memory_app.graph.wordindex import Postings, Vocabulary, WordIndex
-from memory_app.graph.words import Query, Term, endings, read_query, words_of
+from memory_app.graph.similarity import alike, answer_filter, kin, less_like
+from memory_app.graph.wordindex import Postings, WordIndex
+from memory_app.graph.words import Query, Term, read_query, words_of
 from memory_app.jsonl.records import EntityLine, RelationLine
 from memory_app.text import fold
 
@@ -41,6 +42,7 @@ _IN_NAME: Final = 1.5
 _IN_TYPE: Final = 0.7
 _IN_RELATION: Final = 0.6
 _AT_NEIGHBOUR: Final = 0.5
+_TOLD: Final = 0.6  # added to what the relation's type counts where its other end is asked for, too
 
 
 class _Asked(NamedTuple):
@@ -62,7 +64,7 @@ def search(graph: Graph, query: str) -> list[EntityLine]:
         index.follow(graph)
     except MemoryError:
         del index
-        index = WordIndex(_filter(wanted))
+        index = WordIndex(answer_filter(wanted))
         index.follow(graph)
         return _Search(graph, index, wanted).run()
     found = _Search(graph, index, wanted).run()
@@ -80,6 +82,7 @@ class _Search:
         self._lines: dict[int, EntityLine | None] = {}
         self._right_types: dict[str, bool] = {}
         self._misses_name = False
+        self._misses_any = False  # then another ending is a reason to doubt
         self._needed = 0.5
 
     def run(self) -> list[EntityLine]:
@@ -93,6 +96,7 @@ class _Search:
         best += [order for order in self._neighbours(best, asked) if order not in rough and self._has_type(order)]
         total = self._total(asked)
         self._misses_name = any(one.term.proper and not one.words for one in asked)
+        self._misses_any = any(not one.words and not one.term.weak and not one.term.run for one in asked)
         # Of a sentence most has to be there; of words one after the other, which are tried at a venture, less.
         count = sum(not one.term.weak for one in asked)
         self._needed = 0.4 if count <= 2 else 0.2
@@ -111,11 +115,11 @@ class _Search:
 
     def _answered(self) -> list[_Asked]:
         vocabulary, index = self._index.vocabulary, self._index
-        answers = [_kin(vocabulary, term) for term in self._query.terms]
+        answers = [kin(vocabulary, term) for term in self._query.terms]
         unknown = [at for at, found in enumerate(answers) if max(found.values(), default=0.0) < 0.9]
         for at in sorted(unknown, key=lambda at: -len(self._query.terms[at].forms[0]))[:_LONG_SEARCHES]:
             has_kin = max(answers[at].values(), default=0.0) >= 0.65
-            for word, likeness in _less_like(vocabulary, self._query.terms[at], has_kin).items():
+            for word, likeness in less_like(vocabulary, self._query.terms[at], has_kin).items():
                 answers[at].setdefault(word, likeness)
         asked = []
         for term, words in zip(self._query.terms, answers, strict=True):
@@ -143,7 +147,7 @@ class _Search:
         if line.entity_type not in self._right_types:
             held = words_of(line.entity_type)
             self._right_types[line.entity_type] = all(
-                any(_likeness(word, other) >= 0.5 for other in held) for word in self._query.types
+                any(alike(word, other) >= 0.5 for other in held) for word in self._query.types
             )
         return self._right_types[line.entity_type]
 
@@ -178,11 +182,11 @@ class _Search:
         """The places that are scored: all of a few; of many those that were found already, and some of the others."""
         if len(places) <= _MANY:
             return places if len(scores) < 2 * _MANY else [order for order in places if order in scores]
-        known = [order for order in list(scores)[:_MANY] if _has(places, order)]
+        known = [order for order in list(scores)[: _MANY // 2] if _has(places, order)]
         return known if len(known) > 50 else [*known, *places[: _MANY // 2]]
 
     def _ends(self, places: array[int]) -> Iterator[int]:
-        for order in places[:_MANY]:
+        for order in places[: _MANY // 2]:
             relation = _line_at(self._graph.relation_lines.blocks, order)
             if relation is not None:
                 for name in (relation.source, relation.target):
@@ -222,6 +226,7 @@ class _Search:
         name, kind = words_of(line.name), words_of(line.entity_type)
         texts = [words_of(text) for text in _some(line.observations())]
         relations, neighbours = self._around(line)
+        told_type, told_name = self._told(line, asked)
         score = held = named = beside = 0.0
         strong = 0
         single = [0.0] * len(texts)
@@ -232,25 +237,29 @@ class _Search:
             in_name, in_type, in_texts = _best(one.words, name), _best(one.words, kind), max(likes, default=0.0)
             as_source, as_target = (_best(one.words, words) for words in relations)
             weight = one.term.weight * (0.4 if one.term.weak else 1.0)
+            in_told = _best(one.words, told_name)
             own = max(
                 in_name * _IN_NAME * one.name_rarity,
                 in_type * _IN_TYPE * one.rarity,
                 in_texts * one.rarity,
                 as_source * _IN_RELATION * one.rarity,
                 as_target * (_IN_RELATION - 0.1) * one.rarity,
+                in_told * _IN_NAME * one.name_rarity,
             )
             score += own * weight
+            if told_type:
+                score += _best(one.words, told_type) * _TOLD * one.rarity * one.term.weight
             if in_name >= 0.6 and (in_texts or in_type):
                 score += 0.1 * one.rarity * weight
-            like = max(in_name, in_type, in_texts, as_source, as_target)
+            like = max(in_name, in_type, in_texts, as_source, as_target, in_told)
             if not like:
                 beside += _best(one.words, neighbours) * _AT_NEIGHBOUR * one.name_rarity * weight
                 like = 0.7 * _best(one.words, neighbours)
-            sure = 1.0 if like >= 0.7 else like  # another ending is no reason to doubt
+            sure = like**2 if self._misses_any and like < 0.95 else 1.0 if like >= 0.7 else like
             held += sure * one.rarity * one.term.weight * (0.3 if one.term.weak else 1.0)
             strong += like >= 0.7 and not one.term.weak and one.rarity > 0.25 * self._highest and not one.term.run
-            if in_name >= 0.6 and not one.term.weak and one.name_rarity >= 0.4 * self._highest:
-                named += self._share(one, name)
+            if max(in_name, in_told) >= 0.6 and not one.term.weak and one.name_rarity >= 0.4 * self._highest:
+                named += max(self._share(one, name), self._share(one, told_name))
             for at, likeness in enumerate(likes):
                 single[at] += likeness * one.rarity * weight
         if score:
@@ -270,8 +279,31 @@ class _Search:
         )
         return score, bool(score) and fits
 
+    def _told(self, line: EntityLine, asked: list[_Asked]) -> tuple[list[str], list[str]]:
+        """Of a relation that says what is asked of another ("who manages Acme"): words of its type, and of that name.
+
+        Who is asked for is the source, unless the query names it.
+        """
+        name = words_of(line.name)
+        others = [one for one in asked if not _best(one.words, name)]
+        best: tuple[float, list[str], list[str]] = (0.0, [], [])
+        for relation in self._graph.touching.get(line.name, ())[:_RELATIONS]:
+            if relation.source != line.name or relation.target == line.name:
+                continue
+            kind = words_of(relation.relation_type)
+            of_kind = [one for one in others if _best(one.words, kind) >= 0.6]
+            if not of_kind:
+                continue
+            target = words_of(relation.target)
+            found = sum(_best(one.words, target) * one.name_rarity for one in others if one not in of_kind)
+            if found > best[0]:
+                best = (found, kind, target)
+        return best[1], best[2]
+
     def _share(self, one: _Asked, name: list[str]) -> float:
         """How much of what the name says the term asks for."""
+        if not name:
+            return 0.0
         weights = {
             word: self._rarity(len(self._index.names.of(word)) + len(self._index.texts.of(word)) // 4) for word in name
         }
@@ -331,174 +363,3 @@ def _best(words: dict[str, float], held: list[str]) -> float:
         if likeness > best:
             best = likeness
     return best
-
-
-def _kin(vocabulary: Vocabulary, term: Term) -> dict[str, float]:
-    """The words of the memory that are the term's or share its stem."""
-    found: dict[str, float] = {}
-    for form in term.forms:
-        factor = 1.0 if form is term.forms[0] else 0.9
-        if form in vocabulary:
-            found[form] = max(found.get(form, 0.0), factor)
-        if term.exact:
-            continue
-        least = _least_stem(form)
-        if form.isdigit() or len(form) < least:
-            continue
-        for length in range(len(form), max(least, len(form) - 7) - 1, -1):
-            if not _may_end(form, length):
-                continue
-            for word in vocabulary.beginning(form[:length]):
-                likeness = factor * _likeness_at(form, word, length)
-                if likeness > found.get(word, 0.0):
-                    found[word] = likeness
-    return found
-
-
-def _least_stem(word: str) -> int:
-    """The shortest beginning that can be a stem."""
-    if word[0] < "\u0590":
-        return 3
-    return 2
-
-
-def _may_end(word: str, at: int) -> bool:
-    return at == len(word) or word[at:] in endings() or (at >= 6 and at >= 0.6 * len(word))
-
-
-def _likeness_at(one: str, other: str, length: int) -> float:
-    """How like two words are whose first `length` letters are the same."""
-    rest, more = one[length:], other[length:]
-    known = endings()
-    if not rest and not more:
-        return 1.0
-    if not rest and (more in known or (length >= 4 and more)):
-        return 0.9 - 0.02 * min(len(more), 5) if more in known else 0.75 if len(more) < 8 else 0.65
-    if rest in known and length >= 6 and len(more) >= 4 and more not in known:
-        return 0.6  # the first part of a compound
-    if rest in known and (not more or more in known):
-        short = 0.12 if length == 3 and one[0] < "\u0590" else 0.0
-        return max(0.5, 0.9 - 0.03 * (len(rest) + len(more)) - short)
-    if length >= 6 and length >= 0.6 * max(len(one), len(other)) and len(more) <= 5:
-        return 0.6
-    return 0.0
-
-
-def _likeness(one: str, other: str) -> float:
-    """How like two words are by their stems."""
-    length = 0
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            break
-        length += 1
-    return (
-        max((_likeness_at(one, other, at) for at in range(min(length, 3), length + 1)), default=0.0)
-        if length >= 2
-        else 0.0
-    )
-
-
-def _less_like(vocabulary: Vocabulary, term: Term, has_kin: bool) -> dict[str, float]:
-    """Words that differ by one letter, else those that hold the term, else parts that it is put together of."""
-    word = term.forms[0]
-    if len(word) < 4 or term.run or term.exact or any(letter.isdigit() for letter in word):
-        return {}
-    found = {} if has_kin else _misspelt(vocabulary, word)
-    if not found:
-        for stem in _stems(word):
-            for other in vocabulary.holding(stem, at_end=False):
-                if other.endswith(stem) or len(stem) >= 5:
-                    found.setdefault(other, 0.5 if other.endswith(stem) else 0.45)
-            if found:
-                break
-    if not found and not has_kin and len(word) >= 8:
-        found = _parts(vocabulary, word)
-    return found
-
-
-def _stems(word: str) -> list[str]:
-    """The word, and what it is without an ending, where that is long enough to tell."""
-    least = 4 if "\u1100" <= word[0] <= "\u11ff" else 5  # parts of Korean syllables
-    return [word, *(word[:at] for at in range(len(word) - 1, least, -1) if word[at:] in endings())]
-
-
-def _misspelt(vocabulary: Vocabulary, word: str) -> dict[str, float]:
-    """Words of the memory at one letter's difference: one more, one less, another, two exchanged."""
-    found: dict[str, float] = {}
-    like = 0.55 if len(word) == 4 else 0.65 if len(word) == 5 else 0.75
-    half = len(word) // 2
-    for at in range(len(word) - 1):
-        swapped = word[:at] + word[at + 1] + word[at] + word[at + 2 :]
-        if swapped in vocabulary:
-            found[swapped] = like + 0.05
-    # A change in one half leaves the other as it is.
-    for other in vocabulary.beginning(word[:half]):
-        if _within_one(word, other):
-            found.setdefault(other, like)
-        elif len(word) >= 6 and _begins_within_one(word, other):
-            found.setdefault(other, like - 0.1)
-    for other in vocabulary.holding(word[half:], at_end=True):
-        if _within_one(word, other):
-            found.setdefault(other, like - 0.05)
-    if len(word) == 4:  # another letter in so short a word is as a rule another word
-        found = {other: value for other, value in found.items() if len(other) != 4 or sorted(other) == sorted(word)}
-    return found
-
-
-def _within_one(one: str, other: str) -> bool:
-    if abs(len(one) - len(other)) > 1:
-        return False
-    start = 0
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            break
-        start += 1
-    return (
-        one[start + 1 :] == other[start + 1 :] or one[start:] == other[start + 1 :] or one[start + 1 :] == other[start:]
-    )
-
-
-def _begins_within_one(word: str, other: str) -> bool:
-    """Whether the words are at one letter's difference but for their endings."""
-    known = endings()
-    for stem in [word, *(word[:at] for at in range(len(word) - 1, 4, -1) if word[at:] in known)]:
-        for length in (len(stem), len(stem) - 1, len(stem) + 1):
-            if (
-                5 <= length <= len(other)
-                and (length == len(other) or other[length:] in known)
-                and _within_one(stem, other[:length])
-            ):
-                return True
-    return False
-
-
-def _parts(vocabulary: Vocabulary, word: str) -> dict[str, float]:
-    """Words that a compound is made of: `erdnussallergie` of `erdnuss` and `allergie`."""
-    found: dict[str, float] = {}
-    for at in range(4, len(word) - 3):
-        right = word[at:]
-        lefts = [word[:at], *(word[: at - len(link)] for link in ("s", "n", "es", "en") if word[:at].endswith(link))]
-        for part in (*lefts, right):
-            if len(part) >= 4 and part in vocabulary:
-                found[part] = max(found.get(part, 0.0), 0.55 if len(part) >= 5 else 0.45)
-        for stem in (right, lefts[0]):
-            if len(stem) >= 5:
-                for other in vocabulary.beginning(stem[: max(5, len(stem) - 2)]):
-                    if _likeness(stem, other) >= 0.5:
-                        found.setdefault(other, 0.5)
-    return found
-
-
-def _filter(query: Query) -> Callable[[str], bool]:
-    """Whether a word of the memory can answer one of the query's words at all."""
-    forms = [form for term in query.terms for form in term.forms]
-    starts = {form[:2] for form in forms} | {form[:1] + form[2:3] for form in forms}
-    ends = tuple({form[-2:] for form in forms})
-    stems = {stem for form in forms for stem in _stems(form)}
-
-    def wanted(word: str) -> bool:
-        if word[:2] in starts or word.endswith(ends):
-            return True
-        return any(stem in word for stem in stems) or any(word[:4] in form for form in forms)
-
-    return wanted

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from memory_app.graph import loose
 from memory_app.graph.blocks import SEPARATOR
@@ -12,7 +12,9 @@ from memory_app.jsonl.records import EntityLine, RelationLine
 from memory_app.text import fold
 
 # Beyond this part of all entities it costs less to look at every relation than to gather those of each entity.
-_MANY: float = 0.25
+_MANY: Final = 0.25
+_LOOKED_AT: Final = 4  # blocks that tell how common a word is
+_RARE: Final = 2  # times in a block of 256 lines; more often, and looking for the whole query first costs less
 
 
 class Found(NamedTuple):
@@ -87,14 +89,33 @@ def strict_search(graph: Graph, query: str) -> list[EntityLine]:
     folded = fold(query)
     if not folded.strip():
         return [line for line in graph.first_entities() if any(query in text for text in _texts(line))]
+    words, has_rare = _rarest_first(graph, dict.fromkeys(folded.split()))
+    if has_rare and not graph.repeats and SEPARATOR not in folded:
+        # What holds the whole holds its words: one pass over the texts answers both.
+        found = _holding_all(graph, words)
+        whole = {order: line for order, line in found.items() if folded in _folded(line)}
+        return _in_order((whole or found).values())
     found = _holding(graph, folded)
     if not found and folded.strip() == "*":
         return list(graph.first_entities())
-    # The longest word is most likely the rarest, and only where it stands the others are looked for.
-    words = sorted(dict.fromkeys(folded.split()), key=len, reverse=True)
     if not found and words != [folded]:
         found = _holding_all(graph, words)
     return _in_order(found.values())
+
+
+def _rarest_first(graph: Graph, words: Iterable[str]) -> tuple[list[str], bool]:
+    """The words in the order in which they are best looked for, and whether the first of several stands in few lines.
+
+    As far as a few blocks tell; of equals the longest comes first.
+    """
+    ordered = sorted(words, key=len, reverse=True)
+    if len(ordered) == 1:
+        return ordered, False
+    blocks = graph.entity_lines.blocks
+    texts = [block.text(_folded) for block in blocks[:: max(1, len(blocks) // _LOOKED_AT)]]
+    counts = {word: sum(text.count(word) for text in texts) for word in ordered}
+    ordered.sort(key=counts.__getitem__)
+    return ordered, counts[ordered[0]] <= _RARE * len(texts)
 
 
 def by_relevance(matches: Iterable[EntityLine], query: str) -> list[EntityLine]:

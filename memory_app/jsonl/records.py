@@ -31,7 +31,8 @@ OWNER_KEYS: Final = ("entityName", "entity_name", "entity", "name")  # of an obs
 SOURCE_KEYS: Final = ("from", "source", "from_entity", "fromEntity", "from_id", "source_id", "subject", "entity1_id")
 TARGET_KEYS: Final = ("to", "target", "to_entity", "toEntity", "to_id", "target_id", "object", "entity2_id")
 RELATION_KEYS: Final = (
-    "relationType", "relation", "relation_type", "relationship_type", "relationshipType", "predicate", "kind", "label",
+    "relationType", "relation", "relation_type", "relationship_type", "relationshipType", "predicate", "rel", "kind",
+    "label",
 )  # fmt: skip
 # Keys that no other kind of record is likely to have: by these a record is told that does not state its type.
 _OWN_TYPE_KEYS: Final = TYPE_KEYS[:2]
@@ -227,6 +228,8 @@ def _kind_of(stated: str, value: dict[str, Any]) -> str | None:
         if type(value.get("observations")) is list and _word(value.get("name")) is not None:
             return "entity"
         if set(value) == {"type", "from", "to"}:
+            return "relation"
+        if stated == "relationship" and first_key(value, RELATION_KEYS) is not None:
             return "relation"
     return kind
 

@@ -87,6 +87,8 @@ class Lock:
         """The real file, as the path led to it when the lock was taken: where the holder has to write."""
         self.waiting = False
         """Whether `acquire` has met another holder, and waits for it."""
+        self.waits, self.waited_seconds = 0, 0.0
+        """How often `acquire` has met another holder, and how long it waited then, all together."""
 
     def acquire(self, deadline: float, abandoned: Callable[[], bool] = lambda: False) -> None:
         """Take the lock, waiting until `deadline` (time.monotonic()) or until `abandoned` says that nobody wants it.
@@ -96,6 +98,7 @@ class Lock:
         """
         self.release()  # what a caller lost or a fork's parent holds
         self._yield_to_waiters()
+        began = time.monotonic()
         try:
             self._held.append(self._wait_for(self._path, deadline, abandoned))
             self._follow(deadline, abandoned)
@@ -103,6 +106,8 @@ class Lock:
             self.release()
             raise
         finally:
+            if self.waiting:
+                self.waits, self.waited_seconds = self.waits + 1, self.waited_seconds + time.monotonic() - began
             self.waiting = False
         self._seen.clear()
 

@@ -143,12 +143,13 @@ class Service:
         finally:
             self._took = time.thread_time() - began
 
-    async def change(self, apply: Callable[[Graph], tuple[Graph, _T]]) -> _T:
+    async def change(self, apply: Callable[[Graph], tuple[Graph, _T]], command: str) -> _T:
         """Have the store apply a change that is no tool's, and wait until it is saved.
 
-        Raises what `apply` raises, and `StoreError`. Returns after every subscriber was told.
+        `command` names it in the history. Raises what `apply` raises, and `StoreError`. Returns after every subscriber
+        was told.
         """
-        return await self._write(apply)
+        return await self._write(apply, command)
 
     async def resource(self, shape: Callable[[bytes], _T]) -> _T:
         """The whole graph as JSON, in the transport's form; `shape` runs in a thread. Raises `StoreError`."""
@@ -192,6 +193,12 @@ class Service:
         finally:
             del loading  # as in `_write`
 
+    async def expect_usable(self) -> None:
+        """Raises `StoreError` or `GraphError` unless the memory can be read and, where that is offered, written."""
+        await self.graph()
+        if not self._read_only:
+            await self._in_thread(self.store.expect_writable)
+
     def _load(self) -> Graph:
         """The current graph. Runs in a thread."""
         graph = self.store.graph()
@@ -205,8 +212,8 @@ class Service:
         if not loading.cancelled():
             loading.exception()  # whoever waits for it gets it; nobody may be left
 
-    async def _write(self, apply: Callable[[Graph], tuple[Graph, _T]]) -> _T:
-        future = self.store.submit(apply)
+    async def _write(self, apply: Callable[[Graph], tuple[Graph, _T]], command: str = "") -> _T:
+        future = self.store.submit(apply, command)
         self._waiting.add(future)
         saving = asyncio.wrap_future(future)
         try:

@@ -49,6 +49,11 @@ class Snapshots:
         self._changing = threading.Lock()  # held while the snapshot is being replaced
         self._replaced: list[int] = []
 
+    @property
+    def last(self) -> Snapshot | None:
+        """What was loaded or saved last, whatever has become of the file. Asks no file system."""
+        return self._snapshot
+
     def peek(self) -> Graph | None:
         """The current graph if the file is still the one that was loaded, else None. Costs one stat."""
         snapshot = self._snapshot

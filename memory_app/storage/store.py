@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from memory_app.errors import MemoryServerError, StoreError
 from memory_app.graph.graph import Graph
@@ -32,6 +32,18 @@ _NO_THREAD: Final = (
     "nothing was changed. Try again later, or raise the limit."
 )
 _STOPPING: Final = "The memory server is stopping; this change was not stored. Send it again to a new server."
+
+
+class Figures(NamedTuple):
+    """What a store has done so far, and the memory as it was loaded or saved last (0 and 0 before that)."""
+
+    saves: int
+    save_seconds: float
+    lock_waits: int
+    lock_wait_seconds: float
+    foreign_changes: int
+    entities: int
+    file_bytes: int
 
 
 def _nothing() -> None:
@@ -55,7 +67,7 @@ class Store:
         history_days: int = DAYS,
     ) -> None:
         self.path = path
-        self.saves = 0
+        self.saves, self._save_seconds = 0, 0.0
         self._on_save = on_save
         self._lock_wait = lock_wait
         self._snapshots = Snapshots(path, report, loader, history_days)
@@ -108,6 +120,19 @@ class Store:
             self._calls.append(call)
             self._arrived.notify()
         return call.future
+
+    def figures(self) -> Figures:
+        """Counted so far. Asks no file system, so that it answers at once."""
+        last = self._snapshots.last
+        return Figures(
+            self.saves,
+            self._save_seconds,
+            self._lock.waits,
+            self._lock.waited_seconds,
+            self.foreign_changes,
+            0 if last is None else len(last.graph.entities),
+            0 if last is None or last.signature is None else last.signature.size,
+        )
 
     def expect_writable(self) -> None:
         """StoreError if a save would be refused at present, because of the rights of the file or its folder."""
@@ -202,11 +227,13 @@ class Store:
             if after is graph:
                 return
             reason = next((call.reason for call in calls if call.reason), "")
+            began = time.monotonic()
             if self._snapshots.save(current, after, self._lock.held, reason):
                 self._written = True
                 self.saves += 1
                 self._on_save()
                 self._file.make_durable()
+                self._save_seconds += time.monotonic() - began
                 return
             if time.monotonic() >= max(call.deadline for call in calls):
                 raise StoreError(f"{self.path} kept changing; nothing was changed. Stop the program that writes it.")

@@ -22,7 +22,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
-from memory_app.tools import nearly_json
+from memory_app.tools.nearly_json import decoded, decoded_twice, looks_like_json, why_not
 from memory_app.tools.spellings import (
     CALL_KEYS,
     CALL_WORDS,
@@ -35,6 +35,11 @@ from memory_app.tools.spellings import (
     Shape,
     Slot,
     bare,
+    is_record_kind,
+    take,
+    take_if_one,
+    unclear,
+    under_other_spellings,
 )
 from memory_app.tools.values import MisfitError, described
 
@@ -53,7 +58,6 @@ class Mended(NamedTuple):
     alone: bool
 
 
-_RECORD_KINDS: Final = ("entity", "relation", "observation")
 _BROKEN_ARRAY: Final = re.compile(r"""\s*\[\s*["'{\[]""")
 
 
@@ -80,7 +84,7 @@ class _Call:
         outer = self._shape.outer
         made: dict[str, object] = {}
         for slot in self._shape.options:
-            value = _take(found, slot)
+            value = take(found, slot)
             if value is not None:
                 made[slot.key] = value
         if self._tool == "create_entities":
@@ -92,7 +96,7 @@ class _Call:
             self._refuse_others(found, outer, "missing", self._shape.options)
             kind = "a string" if self._tool == "search_nodes" else "an array of strings"
             kind = f"an array, each item {self._shape.item}" if self._shape.slots else kind
-            raise MisfitError(kind, f"it is missing; what came is {described(found)}", f".{outer.key}")
+            raise MisfitError(kind, _absence(found, outer.key), f".{outer.key}")
         if value in ("", [], {}):
             self._refuse_others(found, outer, "empty", self._shape.options)
         try:
@@ -113,11 +117,11 @@ class _Call:
         if isinstance(given, str):
             if not given.strip():
                 return {}
-            held = _decoded_twice(given)
+            held = decoded_twice(given)
             return {outer.key: given} if held is None else self.unwrap(held, deepest - 1) if deepest else {}
         if isinstance(given, list):
             only = given[0] if len(given) == 1 and isinstance(given[0], dict) else {}
-            inner = _take_if_one(only, outer)
+            inner = take_if_one(only, outer)
             if deepest and inner is not None and (not self._shape.slots or self._holds_items(inner)):
                 return self.unwrap(only, deepest - 1)
             return {outer.key: given} if given else {}
@@ -146,8 +150,8 @@ class _Call:
         outer, slots = self._shape.outer, self._shape.slots
         there = given.get(outer.key)
         if not slots:
-            return _take(given, outer) if there is None else there
-        is_item = _take_if_one(given, slots[0]) is not None
+            return take(given, outer) if there is None else there
+        is_item = take_if_one(given, slots[0]) is not None
         if there is not None and not (is_item and not self._holds_items(there)):
             return there
         found = {
@@ -156,7 +160,7 @@ class _Call:
             if outer.is_meant_by(bare(key)) and key != outer.key and self._holds_items(value)
         }
         if len(found) > 1:
-            raise _unclear(outer.key, found)
+            raise unclear(outer.key, found)
         if found:
             return next(iter(found.values()))
         if is_item:
@@ -165,19 +169,19 @@ class _Call:
 
     def _holds_items(self, value: object) -> bool:
         if isinstance(value, str):
-            return nearly_json.looks_like_json(value) and self._holds_items(_decoded(value))
+            return looks_like_json(value) and self._holds_items(decoded(value))
         if isinstance(value, list):
             return all(isinstance(item, (dict, list)) or self._holds_items(item) for item in value)
         return isinstance(value, dict)
 
     def _items(self, value: object) -> list[object]:
         expected = f"an array, each item {self._shape.item}"
-        held = _decoded_twice(value) if isinstance(value, str) else value
+        held = decoded_twice(value) if isinstance(value, str) else value
         for _ in range(_DEEPEST_WRAPPING):
-            if isinstance(held, dict) and (inner := _take_if_one(held, self._shape.outer)) is not None:
-                if not self._holds_items(inner) or _take_if_one(held, self._shape.slots[0]) is not None:
+            if isinstance(held, dict) and (inner := take_if_one(held, self._shape.outer)) is not None:
+                if not self._holds_items(inner) or take_if_one(held, self._shape.slots[0]) is not None:
                     break
-                held = _decoded(inner) if isinstance(inner, str) else inner
+                held = decoded(inner) if isinstance(inner, str) else inner
             elif isinstance(held, list) and len(held) == 1 and isinstance(held[0], list) and held[0]:
                 held = held[0]
             else:
@@ -185,7 +189,7 @@ class _Call:
         if isinstance(held, dict):
             held = self._by_name(held) or [held]
         if not isinstance(held, list):
-            raise MisfitError(expected, f"it is {described(value)}{_why(value)}")
+            raise MisfitError(expected, f"it is {described(value)}{why_not(value)}")
         made: list[object] = []
         try:
             for item in held:
@@ -210,7 +214,7 @@ class _Call:
         return any(slot.is_meant_by(bare(key)) for slot in self._shape.slots)
 
     def _item(self, value: object) -> dict[str, object]:
-        item = _decoded(value) if isinstance(value, str) else value
+        item = decoded(value) if isinstance(value, str) else value
         if isinstance(item, list) and len(item) == 1:
             item = item[0]
         if isinstance(item, dict) and len(item) == 1:
@@ -218,12 +222,12 @@ class _Call:
             if isinstance(only, dict):
                 item = only
         if not isinstance(item, dict):
-            raise MisfitError(self._shape.item, f"it is {described(value)}{_why(value)}")
+            raise MisfitError(self._shape.item, f"it is {described(value)}{why_not(value)}")
         if self._tool == "create_entities":
             _refuse_relations(item)
         made: dict[str, object] = {}
         for slot in self._shape.slots:
-            found = _take(item, slot)
+            found = take(item, slot)
             try:
                 if slot.key == self._shape.facts:
                     made[slot.key] = texts = self._texts(found)
@@ -233,11 +237,11 @@ class _Call:
                         continue
                 elif found is not None:
                     if found == "":
-                        self._refuse_others(_only(item, slot), slot, "empty", ())
+                        self._refuse_others(under_other_spellings(item, slot), slot, "empty", ())
                     made[slot.key] = _text(_name(found) if isinstance(found, dict) else found)
                     continue
                 kind = "an array of strings" if slot.key == self._shape.facts else "a string"
-                raise MisfitError(kind, f"it is missing; what came is {described(item)}")
+                raise MisfitError(kind, _absence(item, slot.key))
             except MisfitError as misfit:
                 if not misfit.path.startswith(f".{slot.key}"):
                     misfit.path = f".{slot.key}{misfit.path}"
@@ -249,10 +253,10 @@ class _Call:
         if value is None or value == "":
             return []
         if isinstance(value, str):
-            held = _decoded(value)
+            held = decoded(value)
             if held is None:
                 if _BROKEN_ARRAY.match(value):
-                    raise MisfitError("an array of strings", f"it is {described(value)}{_why(value)}")
+                    raise MisfitError("an array of strings", f"it is {described(value)}{why_not(value)}")
                 if not self._shape.slots and len(value) > _LONGEST_NAME:
                     raise MisfitError("an array of strings", f"it is {described(value)}")
                 self._alone = True
@@ -285,7 +289,7 @@ class _Call:
         for key, value in given.items():
             if key == slot.key or not value or not isinstance(value, (str, list, dict)):
                 continue
-            if self._is_of_a_call(key, value) or _is_record_kind(key, value):
+            if self._is_of_a_call(key, value) or is_record_kind(key, value):
                 continue
             if slot.is_meant_by(bare(key)) or not (
                 isinstance(value, dict) or any(one.is_meant_by(bare(key)) for one in known)
@@ -308,74 +312,8 @@ def _refuse_relations(given: Mapping[str, object]) -> None:
             )
 
 
-def _take(given: Mapping[str, object], slot: Slot) -> object:
-    """What stands under the slot's key, or under its only other spelling; None if there is nothing.
-
-    MisfitError if several keys could be meant.
-    """
-    value = given.get(slot.key)
-    if value is not None:
-        return value
-    found = _spellings(given, slot)
-    if len(found) > 1:
-        raise _unclear(slot.key, found)
-    return next(iter(found.values()), None)
-
-
-def _take_if_one(given: Mapping[str, object], slot: Slot) -> object:
-    value = given.get(slot.key)
-    found = _spellings(given, slot) if value is None else {}
-    return value if value is not None else next(iter(found.values())) if len(found) == 1 else None
-
-
-def _spellings(given: Mapping[str, object], slot: Slot) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for key, value in given.items():
-        if value is None or key == slot.key or _is_record_kind(key, value):
-            continue
-        if slot.is_meant_by(bare(key)):
-            found[key] = value
-    return found
-
-
-def _is_record_kind(key: str, value: object) -> bool:
-    """Whether this is the kind of record of a memory file, under `type`, which is no type of ours."""
-    return bare(key) == "type" and value in _RECORD_KINDS
-
-
-def _only(given: Mapping[str, object], slot: Slot) -> dict[str, object]:
-    """What stands under another spelling of this slot."""
-    return {key: value for key, value in given.items() if slot.is_meant_by(bare(key))}
-
-
-def _unclear(key: str, found: Iterable[str]) -> MisfitError:
-    names = " and ".join(json.dumps(one[:LONGEST_KEY], ensure_ascii=False) for one in list(found)[:3])
-    return MisfitError("given under this name", f"it is missing, and {names} could each be it", f".{key}")
-
-
-def _decoded(value: object) -> object:
-    """What a JSON text holds, None if it is none."""
-    if not isinstance(value, str) or not nearly_json.looks_like_json(value):
-        return None
-    try:
-        return nearly_json.read(value)
-    except ValueError:
-        return None
-
-
-def _decoded_twice(text: str) -> object:
-    """As `_decoded`, also where the JSON text stands in a JSON string: where an array or object is wanted, alone."""
-    if text.lstrip().startswith('"'):
-        try:
-            inner = json.loads(text)
-        except ValueError:
-            return None
-        return _decoded(inner)
-    return _decoded(text)
-
-
-def _why(value: object) -> str:
-    return ", which is not valid JSON" if isinstance(value, str) and nearly_json.looks_like_json(value) else ""
+def _absence(given: Mapping[str, object], key: str) -> str:
+    return "it is null" if key in given else f"it is missing; what came is {described(given)}"
 
 
 def _fact(value: object) -> object:
@@ -401,7 +339,7 @@ def _text(value: object) -> object:
 def _name(item: object) -> object:
     """A name, from a text or an object that has one."""
     if isinstance(item, dict):
-        found = _take_if_one(item, NAME_KEYS)
+        found = take_if_one(item, NAME_KEYS)
         return item if found is None else _text(found)
     return item
 

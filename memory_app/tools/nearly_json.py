@@ -85,3 +85,29 @@ def _unescaped(match: re.Match[str]) -> str:
     if match[3] is not None:
         raise ValueError("an escape that JSON does not have")
     return chr(int(match[2], 16)) if match[2] is not None else _ESCAPED.get(match[1], match[1])
+
+
+def decoded(value: object) -> object:
+    """What a JSON text holds, None if it is none."""
+    if not isinstance(value, str) or not looks_like_json(value):
+        return None
+    try:
+        return read(value)
+    except ValueError:
+        return None
+
+
+def decoded_twice(text: str) -> object:
+    """As `decoded`, also where the JSON text stands in a JSON string: where an array or object is wanted, alone."""
+    if text.lstrip().startswith('"'):
+        try:
+            inner = json.loads(text)
+        except ValueError:
+            return None
+        return decoded(inner)
+    return decoded(text)
+
+
+def why_not(value: object) -> str:
+    """What an error says beside a text that begins like JSON and could not be read; empty for any other value."""
+    return ", which is not valid JSON" if isinstance(value, str) and looks_like_json(value) else ""

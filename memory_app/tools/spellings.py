@@ -7,12 +7,18 @@ lenient takes neither.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
+
+from memory_app.tools.values import MisfitError
 
 LONGEST_KEY: Final = 40
 """Characters of a key that may be another spelling of one of ours; longer ones are not compared."""
+
+
+_RECORD_KINDS: Final = ("entity", "relation", "observation")
 
 
 def bare(key: str) -> str:
@@ -139,3 +145,50 @@ CALL_WORDS: Final = frozenset({"toolscall", "function", "tooluse", "toolcall", "
 TEXT_KEYS: Final = _words("text content observation value fact")
 NAME_KEYS: Final = _slot("name", "entityname entity node title label")
 LIST_KEYS: Final = _words("item items list values array element elements")
+
+
+def take(given: Mapping[str, object], slot: Slot) -> object:
+    """What stands under the slot's key, or under its only other spelling; None if there is nothing.
+
+    MisfitError if several keys could be meant.
+    """
+    value = given.get(slot.key)
+    if value is not None:
+        return value
+    found = _spellings(given, slot)
+    if len(found) > 1:
+        raise unclear(slot.key, found)
+    return next(iter(found.values()), None)
+
+
+def take_if_one(given: Mapping[str, object], slot: Slot) -> object:
+    """As `take`, but None if several keys could be meant."""
+    value = given.get(slot.key)
+    found = _spellings(given, slot) if value is None else {}
+    return value if value is not None else next(iter(found.values())) if len(found) == 1 else None
+
+
+def _spellings(given: Mapping[str, object], slot: Slot) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for key, value in given.items():
+        if value is None or key == slot.key or is_record_kind(key, value):
+            continue
+        if slot.is_meant_by(bare(key)):
+            found[key] = value
+    return found
+
+
+def is_record_kind(key: str, value: object) -> bool:
+    """Whether this is the kind of record of a memory file, under `type`, which is no type of ours."""
+    return bare(key) == "type" and value in _RECORD_KINDS
+
+
+def under_other_spellings(given: Mapping[str, object], slot: Slot) -> dict[str, object]:
+    """What stands under another spelling of this slot."""
+    return {key: value for key, value in given.items() if slot.is_meant_by(bare(key))}
+
+
+def unclear(key: str, found: Iterable[str]) -> MisfitError:
+    """The error that names several keys of which each could be meant as this one."""
+    names = " and ".join(json.dumps(one[:LONGEST_KEY], ensure_ascii=False) for one in list(found)[:3])
+    return MisfitError("given under this name", f"it is missing, and {names} could each be it", f".{key}")

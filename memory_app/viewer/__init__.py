@@ -34,7 +34,9 @@ _SCRIPT_PARTS: Final = (
     "overview.js",
     "tiles.js",
     "drawing.js",
+    "labels.js",
     "graph.js",
+    "camera.js",
     "controls.js",
     "picture.js",
     "panel.js",
@@ -43,6 +45,9 @@ _SCRIPT_PARTS: Final = (
     "search.js",
     "changes.js",
     "editor.js",
+    "timeline.js",
+    "theme.js",
+    "live.js",
     "app.js",
 )
 # `<`, `>` and `&` could end or begin markup, U+2028 and U+2029 end a line of script for old parsers; in JSON all of

@@ -1,15 +1,14 @@
 /* What the page knows at a moment, and who is told when it changes. */
 
-let data = null; // of read_graph
+let data = null; // of read_graph, as the memory is now; `model` is of what is shown
 let model = null;
 let search = null;
 let graph = null; // none while the memory is empty
 let changeNumber = 0; // of the last change that the data holds
 let adopting = false; // a change is being taken in: what is looked at stays in sight
-let renamed = null; // by the change that is being taken in
-const state = { chosen: -1, matches: null, view: "graph", rows: "entities", steps: 1, pathFrom: -1, path: null, type: null };
+const state = { chosen: -1, matches: null, view: "graph", rows: "entities", steps: 1, pathFrom: -1, path: null, type: null, moment: null };
 const live = byId("live");
-let tables, legend, relationLegend, panel, searchBox, editor, changes;
+let tables, legend, relationLegend, panel, searchBox, editor, changes, timeline;
 
 /** Make the parts of the page, for the first data. */
 function build(first) {
@@ -68,7 +67,7 @@ function choose(id, { move = false, open: goThere = false, replace = false } = {
     if (replace) location.replace(place);
     else location.hash = place;
   }
-  Object.assign(state, { path: null, type: null });
+  Object.assign(state, { path: null, type: null, moment: null });
   if (id < 0) panel.hide();
   else legend.turnOn(model.nodes[id].type); // what one goes to is not left invisible
   graph?.choose(id);
@@ -91,7 +90,8 @@ function placeOf(name) {
 function showPanel() {
   if (editor?.busy) editor.busy = false;
   panel.words = searchBox.words;
-  if (state.path !== null) panel.showPath(...state.path);
+  if (state.moment !== null) panel.showMoment(state.moment);
+  else if (state.path !== null) panel.showPath(...state.path);
   else if (state.type !== null) panel.showType(state.type);
   else if (state.chosen >= 0) panel.show(state.chosen, graph.whole ? -1 : graph.hiddenNeighbours(state.chosen), state.steps);
 }
@@ -154,7 +154,7 @@ function endPath() {
 
 function showPath(from, to) {
   const way = model.path(from, to);
-  Object.assign(state, { path: [from, to, way], type: null });
+  Object.assign(state, { path: [from, to, way], type: null, moment: null });
   searchBox.clear();
   setView("graph");
   for (const id of way ?? [from, to]) legend.turnOn(model.nodes[id].type);
@@ -168,7 +168,7 @@ function showPath(from, to) {
 
 /** Show all relations of a type. */
 function chooseType(type) {
-  Object.assign(state, { type, path: null });
+  Object.assign(state, { type, path: null, moment: null });
   if (relationLegend.isOff(type)) relationLegend.only(type);
   showPanel();
   const ends = new Set(model.relations.filter((one) => one.kind === type).slice(0, MOST_AROUND).flatMap((one) => [one.from, one.to]));
@@ -255,58 +255,10 @@ function showStatus(shown) {
   button("Start again", () => (choose(-1), graph.focus(-1)));
 }
 
-/** Light or dark: as the system has it, until the button says otherwise. Paper is light. */
-function startTheme() {
-  const system = window.matchMedia("(prefers-color-scheme: dark)");
-  const root = document.documentElement;
-  const button = byId("theme");
-  const isDark = () => (root.dataset.theme ?? (system.matches ? "dark" : "light")) === "dark";
-  const show = () => {
-    button.setAttribute("aria-pressed", String(isDark()));
-    graph?.recolour();
-  };
-  try {
-    const kept = localStorage.getItem("memory-viewer-theme");
-    if (kept === "dark" || kept === "light") root.dataset.theme = kept;
-  } catch {
-    // a browser that keeps nothing for local files
-  }
-  button.addEventListener("click", () => {
-    const wanted = isDark() ? "light" : "dark";
-    root.dataset.theme = wanted;
-    try {
-      localStorage.setItem("memory-viewer-theme", wanted);
-    } catch {
-      // as above: it then holds for this visit
-    }
-    show();
-  });
-  system.addEventListener("change", show);
-  window.matchMedia("(forced-colors: active)").addEventListener("change", show);
-  let screen;
-  window.addEventListener("beforeprint", () => {
-    screen = root.dataset.theme;
-    root.dataset.theme = "light";
-    graph?.recolour(true);
-    tables[state.rows].showEverything(state.view === "table");
-    panel.everything = true;
-    showPanel();
-  });
-  window.addEventListener("afterprint", () => {
-    if (screen === undefined) delete root.dataset.theme;
-    else root.dataset.theme = screen;
-    tables[state.rows].showEverything(false);
-    panel.everything = false;
-    showPanel();
-    show();
-  });
-  show();
-}
-
 function startKeys() {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]") !== null) return;
-    const typing = event.target instanceof HTMLTextAreaElement || (event.target instanceof HTMLInputElement && event.target.type !== "checkbox");
+    const typing = event.target instanceof HTMLTextAreaElement || (event.target instanceof HTMLInputElement && !["checkbox", "range"].includes(event.target.type));
     if (event.key === "Escape") {
       if (!byId("panel").hidden) letGo();
       else searchBox.clear();
@@ -318,6 +270,8 @@ function startKeys() {
       searchBox.input.select();
     } else if (event.key === "?") {
       byId("help-dialog").showModal();
+    } else if (event.key === "t") {
+      timeline?.toggle();
     }
   });
 }
@@ -355,140 +309,13 @@ function notice(text) {
   byId("notice").hidden = text === "";
 }
 
-/** Take changed data in: everything stays where it is and as it is, but for what has changed. `fresh` are the names of
-    entities that are new or other than before. */
-function adopt(changed, fresh = []) {
-  const [before, chosen, type] = [model, state.chosen, state.type?.name];
-  data = changed;
-  model = new Model(data, before);
-  search = new Search(model.nodes);
-  const wasName = (name) => (renamed !== null && renamed[1] === name && before.idOf(name) < 0 ? renamed[0] : name);
-  const was = model.nodes.map((node) => before.idOf(wasName(node.name)));
-  panel.model = model;
-  legend.replace(model.types);
-  relationLegend.replace(model.relationTypes);
-  tables.entities.replace(model.nodes);
-  tables.relations.replace(model.relations);
-  if (graph !== null) graph.adopt(model, makeLayout(), (id) => was[id]);
-  else if (model.nodes.length > 0) {
-    graph = newGraph();
-    filter();
-    graph.focus(-1);
-  }
-  showCounts();
-  adopting = true;
-  searchBox.replace(model, search);
-  fillTables();
-  adopting = false;
-  Object.assign(state, { path: null, type: model.relationTypes.find((one) => one.name === type) ?? null });
-  state.chosen = chosen < 0 ? -1 : was.indexOf(chosen);
-  if (chosen >= 0 && renamed !== null && state.chosen < 0) state.chosen = model.idOf(renamed[1]);
-  if (chosen >= 0) keepChoice(before.nodes[chosen].name);
-  graph?.glow(fresh.map((name) => model.idOf(name)).filter((id) => id >= 0));
-}
-
-/** Have the details show the entity that was chosen as it is by now. */
-function keepChoice(name) {
-  if (state.chosen < 0) {
-    live.textContent = `${shownText(name)} was deleted`;
-    letGo();
-    return;
-  }
-  if (model.nodes[state.chosen].name !== name) location.replace(placeOf(model.nodes[state.chosen].name));
-  graph.scene.chosen = state.chosen;
-  for (const table of Object.values(tables)) table.chosen = state.chosen;
-  if (editor?.busy) return; // filled anew when that is done
-  const [top, focused] = [byId("panel").scrollTop, byId("panel").contains(document.activeElement)];
-  showPanel();
-  byId("panel").scrollTop = top;
-  if (focused) panel.focus();
-}
-
 function showCounts() {
   byId("counts").textContent = [count(model.entityCount, "entity", "entities"), count(model.relations.length, "relation", "relations")].join(" · ");
   const empty = model.nodes.length === 0;
-  notice(!empty ? "" : data === null ? "The memory in this page cannot be read." : "This memory is empty. What is remembered will show here.");
+  const none = timeline?.looksBack ? "This memory was empty then." : "This memory is empty. What is remembered will show here.";
+  notice(!empty ? "" : data === null ? "The memory in this page cannot be read." : none);
   byId("graph").tabIndex = empty ? -1 : 0;
   byId("picture").disabled = empty;
-}
-
-/** Get the memory from the program, and go on hearing of its changes. */
-async function connect() {
-  const { memories, readOnly } = await connection.memories();
-  const loaded = await connection.graph();
-  changes = new Changes(byId("changes"), byId("toast"), { undo: (number) => send(() => connection.undo(number)) });
-  for (const change of loaded.changes) changes.add(change);
-  changeNumber = loaded.number;
-  if (!readOnly) {
-    editor = new Editor({ model: () => model, find: (query) => search.find(query), send: (edit, goTo) => send(() => connection.edit(edit), goTo), done: () => showPanel() });
-    byId("add").hidden = false;
-    byId("add").addEventListener("click", () => editor.addEntity());
-  }
-  showSource(memories, loaded.path, readOnly);
-  build(loaded.graph);
-  connection.follow({ number: () => changeNumber, change: takeIn, state: showConnection });
-}
-
-function showSource(memories, path, readOnly) {
-  const name = path.split(/[\\/]/).pop();
-  document.title = name;
-  document.querySelector("h1").textContent = shownText(name);
-  byId("source").textContent = shownPart(path) + (readOnly ? " · read-only" : "");
-  if (memories.length < 2) return;
-  const select = element("select", { "aria-label": "Memory", onchange: () => connection.change(select.value) }, ...memories.map((one) => element("option", { value: one.name, text: shownText(one.name) })));
-  select.value = connection.memory;
-  document.querySelector("h1").replaceChildren(select);
-}
-
-/** A change of the memory, by this page or another program. */
-async function takeIn(change) {
-  if (change.reload && change.number === undefined) changeNumber = -1;
-  if (change.reload) {
-    const loaded = await connection.graph();
-    changeNumber = loaded.number;
-    adopt(loaded.graph);
-  } else {
-    if (change.number <= changeNumber) return;
-    changeNumber = change.number;
-    renamed = change.renamed;
-    adopt(withChange(data, change), change.entities.map((one) => one.name));
-    renamed = null;
-  }
-  if (change.label === undefined) return;
-  changes.add(change);
-  taken.set(change.number, change);
-  taken.delete(change.number - KEPT_CHANGES);
-  waiting.get(change.number)?.(change);
-  if (!change.own) live.textContent = change.label;
-}
-
-const KEPT_CHANGES = 50;
-const taken = new Map(); // the last changes that were taken in, by their numbers
-const waiting = new Map(); // for those that this page made and that have not come yet
-
-/** Have the program make a change; true when it is made and shown. `goTo`: the entity to be shown then. */
-async function send(make, goTo = null) {
-  let made;
-  try {
-    made = await make();
-  } catch (error) {
-    changes.say(error.message, null, true);
-    return false;
-  }
-  const change = await new Promise((done) => {
-    if (made.number <= changeNumber) return done(taken.get(made.number) ?? null);
-    waiting.set(made.number, done);
-    setTimeout(() => done(null), 3000); // the stream is gone: the next one tells
-  });
-  waiting.delete(made.number);
-  if (goTo !== null && model.idOf(goTo) >= 0) choose(model.idOf(goTo), { open: true });
-  changes.say(change === null ? "Done" : shownText(change.label), change);
-  return true;
-}
-
-function showConnection(connected, text) {
-  byId("banner").hidden = connected;
-  byId("banner").textContent = connected ? "" : text || "Not connected: the program that serves this page has ended, or does not answer. What is shown is the last that was known.";
 }
 
 async function start() {

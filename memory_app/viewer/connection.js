@@ -50,6 +50,26 @@ class Connection {
     return this._ask(`/undo?memory=${encodeURIComponent(this.memory)}`, { number });
   }
 
+  /** Names of the entities that a search of the program finds, best first. */
+  async search(query) {
+    return (await this._ask(`/search?memory=${encodeURIComponent(this.memory)}`, { query })).names;
+  }
+
+  /** The changes in the past that the history knows, the newest first: {time, at, command, bytes}. */
+  history() {
+    return this._ask(`/history?memory=${encodeURIComponent(this.memory)}`);
+  }
+
+  /** The memory as it was before the change of that time. */
+  state(time) {
+    return this._ask(`/state?memory=${encodeURIComponent(this.memory)}&time=${encodeURIComponent(time)}`);
+  }
+
+  /** What two states do not have in common; each is a time, or "now". */
+  difference(from, to) {
+    return this._ask(`/difference?memory=${encodeURIComponent(this.memory)}&from=${encodeURIComponent(from)}&to=${encodeURIComponent(to)}`);
+  }
+
   /** Hear of changes for as long as the page is open. `on`: change(change), state(is it connected, text), number(). */
   async follow(on) {
     for (;;) {

@@ -69,7 +69,7 @@ Object.assign(Graph.prototype, {
     if (!this._gesture.moved && Math.hypot(x - this._gesture.x, y - this._gesture.y) < 4) return;
     this._gesture.moved = true;
     Object.assign(pointer, { x, y });
-    if (this._gesture.id >= 0) this._drag(this._gesture.id, x, y);
+    if (this._gesture.id >= 0 && this.scene.overview === null) this._drag(this._gesture.id, x, y); // in the overview nothing moves
     else this._pan(x - before.x, y - before.y);
   },
 

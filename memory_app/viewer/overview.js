@@ -1,15 +1,15 @@
 /* All entities at a glance: groups of what is closely related, each around its most connected entity.
 
    Groups come from label propagation: every node takes the label that most of its neighbours have, a few times over.
-   They are laid out as nodes are; inside a group the best connected stand in the middle. Nothing moves afterwards.
-   Deterministic: the same graph gives the same picture. Costs a few passes over the links, and one small layout. */
+   Groups are discs, put side by side; inside one the best connected stand in the middle. Nothing moves afterwards.
+   Deterministic: the same graph gives the same picture. Costs a few passes over the links. */
 
 const ROUNDS = 5;
 const SMALLEST_GROUP = 4; // smaller ones, and what has no relation, are grouped by their type
 const NODE_SPACING = 9;
-const GROUP_MARGIN = 16;
-const LAYOUT_WORK = 60000; // groups times steps of their layout: an eighth of a second; a number of steps, so that it is the same each time
-const APART_ROUNDS = 8;
+const GROUP_MARGIN = 11;
+const FINENESS = 0.7; // between two places that are tried, in radii of the group
+const SPOTS = 8; // free places of which the one nearest to the middle is taken
 const GROUP_LINKS = 500; // drawn between groups: the strongest
 
 /** {groups: [{name, x, y, radius, ids, type}], links: [{from, to, amount}]}; sets the places in `layout`. */
@@ -38,19 +38,19 @@ function makeOverview(model, layout, aspect) {
 
 function groupsOf(model) {
   const { nodes } = model;
+  const { starts, others } = adjacency(model);
   const label = Int32Array.from(nodes, (node) => node.id);
   const counts = new Int32Array(nodes.length); // links to each label, of the node in hand; zero in between
   for (let round = 0; round < ROUNDS; round++) {
     let changed = 0;
     for (const id of model.byDegree) {
       let [best, most] = [label[id], 0];
-      const { links } = nodes[id];
-      for (const link of links) {
-        const other = label[link.from === id ? link.to : link.from];
+      for (let at = starts[id]; at < starts[id + 1]; at++) {
+        const other = label[others[at]];
         const amount = (counts[other] += 1);
         if (amount > most || (amount === most && other === label[id])) [best, most] = [other, amount];
       }
-      for (const link of links) counts[label[link.from === id ? link.to : link.from]] = 0;
+      for (let at = starts[id]; at < starts[id + 1]; at++) counts[label[others[at]]] = 0;
       if (best !== label[id]) {
         label[id] = best;
         changed += 1;
@@ -79,6 +79,22 @@ function groupsOf(model) {
   return groups.sort((a, b) => b.ids.length - a.ids.length || a.ids[0] - b.ids[0]);
 }
 
+/** The other ends of each node's links, in one array: those of node `id` stand from `starts[id]` on. */
+function adjacency({ nodes, links }) {
+  const starts = new Int32Array(nodes.length + 1);
+  for (const { from, to } of links) {
+    starts[from] += 1;
+    if (to !== from) starts[to] += 1;
+  }
+  for (let id = 0, sum = 0; id <= nodes.length; id++) [starts[id], sum] = [sum, sum + starts[id]];
+  const [others, at] = [new Int32Array(starts[nodes.length]), starts.slice()];
+  for (const { from, to } of links) {
+    others[at[from]++] = to;
+    if (to !== from) others[at[to]++] = from;
+  }
+  return { starts, others };
+}
+
 /** Have groups that are too small to be seen among so many join the one that they have most relations with. */
 function joinSmall(model, label) {
   const { nodes } = model;
@@ -99,51 +115,67 @@ function joinSmall(model, label) {
   }
 }
 
+/** Put the groups side by side, the largest first: each as near as there is room to the one with which it has most
+    relations of those that have a place, and there as near to the middle. Those that are related to none come around. */
 function placeGroups(groups, links, aspect) {
-  const layout = new Layout(Float64Array.from(groups, (group) => NODE_SPACING * Math.sqrt(group.ids.length) + GROUP_MARGIN));
-  layout.aspect = aspect;
-  layout.show(groups.map((_, index) => index), links, 1);
-  const steps = Math.min(260, Math.ceil(LAYOUT_WORK / Math.max(1, groups.length)));
-  for (let step = 0; step < steps && layout.moving; step++) layout.step();
-  groups.forEach((group, index) => Object.assign(group, { x: layout.x[index], y: layout.y[index], radius: layout.radii[index] }));
-  keepApart(groups);
-}
-
-/** Push groups apart that lie over each other, a few times. Large ones, which are few, are compared with all; the others
-    with those in the cells of a grid around them. */
-function keepApart(groups) {
-  const sizes = groups.map((group) => group.radius).sort((a, b) => a - b);
-  const limit = 2.5 * sizes[Math.floor(sizes.length / 2)];
-  const large = groups.filter((group) => group.radius > limit);
-  const small = groups.filter((group) => group.radius <= limit);
-  const key = (column, row) => column * 65536 + row;
-  for (let round = 0; round < APART_ROUNDS; round++) {
-    for (const [at, group] of large.entries()) {
-      for (let other = at + 1; other < large.length; other++) pushApart(group, large[other]);
-      for (const other of small) pushApart(group, other);
+  const tied = new Array(groups.length).fill(null); // to a larger group
+  for (const { from, to, amount } of links) if (amount > (tied[to]?.amount ?? 0)) tied[to] = { to: from, amount };
+  for (const group of groups) group.radius = NODE_SPACING * Math.sqrt(group.ids.length) + GROUP_MARGIN;
+  const discs = new Discs(2 * (groups[groups.length >> 1]?.radius ?? 1));
+  const begun = new Map(); // how far around a group everything is taken, as a square
+  for (const [index, group] of groups.entries()) {
+    const centre = tied[index] === null ? null : groups[tied[index].to];
+    const [x, y, inner] = centre === null ? [0, 0, 0] : [centre.x, centre.y, (centre.radius + group.radius) ** 2 / aspect ** 2];
+    const start = Math.max(0.5 * inner, (begun.get(centre) ?? 0) - group.radius ** 2);
+    let [best, spots] = [Infinity, 0];
+    // A sunflower's spiral: points that cover the plane evenly, from the inside out.
+    for (let step = 0; spots < SPOTS; step++) {
+      const squared = start + step * (group.radius * FINENESS) ** 2;
+      const [angle, far] = [(index + step) * 2.399963, Math.sqrt(squared)]; // begun elsewhere each time, or rays would show
+      const [atX, atY] = [x + far * Math.cos(angle) * aspect, y + (far * Math.sin(angle)) / aspect];
+      if (!discs.isFree(atX, atY, group.radius)) continue;
+      if (spots === 0) begun.set(centre, squared);
+      spots += 1;
+      const out = (atX / aspect) ** 2 + (atY * aspect) ** 2;
+      if (out < best) [best, group.x, group.y] = [out, atX, atY];
     }
-    const grid = new Map();
-    for (const group of small) {
-      const [column, row] = [Math.floor(group.x / (2 * limit)), Math.floor(group.y / (2 * limit))];
-      for (const [dx, dy] of [[0, 0], [-1, 0], [0, -1], [-1, -1], [1, -1], [1, 0], [0, 1], [1, 1], [-1, 1]]) {
-        for (const other of grid.get(key(column + dx, row + dy)) ?? []) pushApart(other, group);
-      }
-      const place = key(column, row);
-      if (grid.has(place)) grid.get(place).push(group);
-      else grid.set(place, [group]);
-    }
+    discs.put(group);
   }
 }
 
-function pushApart(group, other) {
-  const [x, y] = [other.x - group.x || 0.01, other.y - group.y || 0.01];
-  const wanted = group.radius + other.radius;
-  if (Math.abs(x) >= wanted || Math.abs(y) >= wanted) return;
-  const far = Math.sqrt(x * x + y * y);
-  if (far >= wanted) return;
-  const [share, by] = [other.radius / wanted, (wanted - far) / far]; // the smaller one gives way
-  group.x -= x * by * share;
-  group.y -= y * by * share;
-  other.x += x * by * (1 - share);
-  other.y += y * by * (1 - share);
+/** Discs on a plane, each listed in all cells of a grid that it may touch. */
+class Discs {
+  constructor(size) {
+    this._size = size;
+    this._cells = new Map();
+  }
+
+  put(disc) {
+    const [left, right, top, bottom] = this._around(disc.x, disc.y, disc.radius);
+    for (let row = top; row <= bottom; row++) {
+      for (let column = left; column <= right; column++) {
+        const key = column * 65536 + row;
+        if (this._cells.has(key)) this._cells.get(key).push(disc);
+        else this._cells.set(key, [disc]);
+      }
+    }
+  }
+
+  isFree(x, y, radius) {
+    const [left, right, top, bottom] = this._around(x, y, radius);
+    for (let row = top; row <= bottom; row++) {
+      for (let column = left; column <= right; column++) {
+        for (const other of this._cells.get(column * 65536 + row) ?? NONE) {
+          if ((other.x - x) ** 2 + (other.y - y) ** 2 < (other.radius + radius) ** 2) return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  _around(x, y, radius) {
+    return [x - radius, x + radius, y - radius, y + radius].map((at) => Math.floor(at / this._size));
+  }
 }
+
+const NONE = [];

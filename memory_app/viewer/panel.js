@@ -1,5 +1,5 @@
-/* The details of what was chosen: an entity with its observations and relations, a way between two entities, or all
-   relations of one type. */
+/* The details of what was chosen: an entity with its observations and relations, a way between two entities, all
+   relations of one type, or what a change in the past did. */
 
 const FIRST_ITEMS = 100; // of a list; more on request, so that a hub with thousands of relations opens at once
 const STEPS = [1, 2, 3]; // how far around an entity one can look
@@ -77,6 +77,46 @@ class Panel {
       ),
       this._section("Relations", items, list, ""),
     );
+  }
+
+  /** What a change in the past did, or all changes since: what only the state before it has, and what only the later one. */
+  showMoment({ title, command, until, difference, ask, focus }) {
+    const select = element("select", { id: "until", onchange: () => ask(select.value) }, ...[["next", "What this change did"], ["now", "What all changes since did"]].map(([value, text]) => element("option", { value, text })));
+    select.value = until;
+    const { beforeOnly: gone, afterOnly: fresh, types } = difference;
+    const sections = [["Gone", gone], ["New", fresh]].flatMap(([word, side]) => this._side(word, side));
+    if (types.length > 0) sections.push(this._section("Other types", types.map((one) => () => element("li", {}, this._name(one.name), element("p", { class: "verb" }, element("bdi", { text: shownText(one.before) }), " → ", element("bdi", { text: shownText(one.after) })))), element("ul", { class: "relation-list" }), ""));
+    this._fill(
+      "What a change did",
+      element(
+        "div",
+        { class: "head" },
+        this._closer(),
+        element("p", { class: "kind", text: command === null ? "Change in the past" : `Change in the past, by ${command}` }),
+        element("h2", { id: "panel-name", tabindex: "-1", text: title }),
+        element("label", { class: "until" }, element("span", { class: "unseen", text: "Compare" }), select),
+        sections.length === 0 ? element("p", { class: "facts", text: "Nothing differs." }) : "",
+      ),
+      ...sections,
+    );
+    if (focus) (until === "next" ? byId("panel-name") : byId("until")).focus({ preventScroll: true });
+  }
+
+  /** The sections for what only one of two states has. */
+  _side(word, { entities, observations, relations }) {
+    const facts = observations.flatMap(({ entityName, contents }) => contents.map((text) => () => element("li", {}, this._name(entityName), element("span", { class: "fact", dir: "auto", text: shownText(text) }))));
+    const made = [
+      ["entities", entities.map((name) => () => element("li", {}, this._name(name))), "relation-list"],
+      ["observations", facts, "relation-list"],
+      ["relations", relations.map((one) => () => element("li", {}, this._name(one.from), element("p", { class: "verb" }, "↓ ", element("bdi", { text: shownText(one.relationType) })), this._name(one.to))), "relation-list"],
+    ];
+    return made.filter(([, items]) => items.length > 0).map(([what, items, look]) => this._section(`${word} ${what}`, items, element("ul", { class: look }), ""));
+  }
+
+  /** A name that may be in what is shown: then it leads there. */
+  _name(name) {
+    const id = this.model.idOf(name);
+    return id >= 0 ? this._end(this.model.nodes[id]) : element("p", { class: "elsewhere" }, element("bdi", { text: shownText(name) }));
   }
 
   focus() {

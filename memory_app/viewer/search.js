@@ -3,6 +3,7 @@
 const RESULTS = 40;
 const RESULT_TYPES = 3;
 const RESULT_NAMES = 5; // results by name before them
+const PAUSE_MILLISECONDS = 250; // in typing, after which the program is asked for what comes near
 
 class SearchBox {
   /** `on`: query(matches as an array or null), choose(id), chooseType(type of relations), leave(). `list()` says whether
@@ -55,6 +56,20 @@ class SearchBox {
     this._last = query;
     const found = this.search.find(query);
     this.words = wordsOf(query);
+    this._show(found, connection === null ? "Nothing found. A saved page shows nothing that only comes near." : "Nothing found");
+    clearTimeout(this._pause);
+    if (found?.length === 0 && connection !== null) this._pause = setTimeout(() => this._lookNear(query), PAUSE_MILLISECONDS);
+  }
+
+  /** What comes near, as the program that serves the page finds it: no entity holds the words. */
+  async _lookNear(query) {
+    const names = await connection.search(query).catch(() => []); // without an answer nothing is found
+    const ids = names.map((name) => this.model.idOf(name)).filter((id) => id >= 0);
+    if (query === this._last && ids.length > 0) this._show(ids, "", "No entity holds these words; this comes near");
+  }
+
+  /** Show what was found; `nothing` is said where that is nothing, `about` in place of how much it is. */
+  _show(found, nothing, about) {
     const types = this.words.length === 0 ? [] : this.model.relationTypes.filter((type) => fold(type.name).includes(this.words[0]));
     const ids = (found ?? []).slice(0, RESULTS);
     // Entities that the query names come before types of relations, those that only mention it after them.
@@ -68,7 +83,7 @@ class SearchBox {
     }
     this.options.replaceChildren(...this._items.map((item, at) => (typeof item === "number" ? this._option(item, at) : this._typeOption(item, at))));
     const more = found.length - ids.length;
-    this.found.textContent = this._items.length === 0 ? "Nothing found" : more > 0 ? `and ${number.format(more)} more: see the table` : count(found.length, "entity", "entities");
+    this.found.textContent = this._items.length === 0 ? nothing : about ? about : more > 0 ? `and ${number.format(more)} more: see the table` : count(found.length, "entity", "entities");
     this._active = -1;
     this.options.scrollTop = 0;
     this._open();

@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from tests.bench import cases, over_http, servers
+from tests.bench import cases, graphs, over_http, servers
 from tests.bench.cases import BURST, PROCESSES, Figures
 from tests.bench.client import Server
 from tests.bench.plot import Panel, draw
@@ -28,8 +28,10 @@ from tests.platforms import interpreters
 
 _HERE: Final = Path(__file__).parent
 _SIZES: Final = (10, 1_000, 10_000, 100_000, 1_000_000)
+_SHOWN: Final = (10, 10_000)  # in the README: the others stand in results.md and in the picture
 _OURS_ALONE: Final = 1_000_000  # entities: the npm server would need more memory than most machines have
 _WHOLE: Final = 100_000  # entities up to which the whole graph fits into one answer
+_LOOSE_SECONDS: Final = 0.015  # that the third stage of a search may take
 _LARGE: Final = 10_000  # entities from which on a figure is a matter of the graph's size
 
 # What is compared with the npm server: the figure's name in `cases`, words for it, the ratio wanted at each size.
@@ -39,6 +41,9 @@ _WANTED: Final[Sequence[tuple[str, str, Mapping[int, float]]]] = (
     ("open", "open_nodes, one name", {10: 0.8, 10_000: 0.03, 100_000: 0.005}),
     ("search, rare", "search_nodes, one hit", {10_000: 0.15, 100_000: 0.1}),
     ("search, none", "search_nodes, no hit", {10_000: 0.15, 100_000: 0.1}),
+    ("search, words", "search_nodes, five common words that some entities hold", {}),
+    ("search, misspelt", "search_nodes, loose: one misspelt word", {10_000: 0.15, 100_000: 0.1}),
+    ("search, loose", "search_nodes, loose: common words in other forms", {10_000: 0.25, 100_000: 0.15}),
     ("read", "read_graph", {10: 0.8, 10_000: 0.3}),
     ("add", "add_observations", {10: 0.8, 1_000: 0.5, 10_000: 0.25, 100_000: 0.2}),
     ("create", "create_entities", {10: 0.8, 1_000: 0.5, 10_000: 0.25, 100_000: 0.2}),
@@ -47,6 +52,7 @@ _WANTED: Final[Sequence[tuple[str, str, Mapping[int, float]]]] = (
     ("peak", "peak memory of the session", {10_000: 0.6, 100_000: 0.5}),
     ("first call", "the first call, which loads", {}),
     ("first search", "the first search", {}),
+    ("first loose search", "the first loose search, which makes the index of words", {}),
 )
 _STARTS: Final = 3  # in each round, of which the median counts
 _START_ROUNDS: Final = 10  # they vary more than calls, and take a second
@@ -116,9 +122,18 @@ class Bench:
                 beside = "add_observations, beside writing, syncing and renaming the same bytes"
                 rows.append(Row(beside, size, pick[size, "ours", "add"], pick[size, "raw", "raw"], 2.0))
         for size in sizes:
+            if (size, "ours", "history") in pick:
+                beside = "delete_entities, beside the same without the history"
+                rows.append(Row(beside, size, pick[size, "ours", "history"], pick[size, "ours", "no history"], 1.1))
+        for size in sizes:
             if (size, "ours", "load") in pick:
                 beside = "reload after another process's change of one line, beside the first load"
                 rows.append(Row(beside, size, pick[size, "ours", "reload"], pick[size, "ours", "load"], 0.25))
+        for size in sizes:
+            if beyond := pick.get((size, "ours", "beyond")):
+                dearest = f"the third stage of search beyond the first two, dearest of {len(graphs.DEAR)} queries"
+                rows.append(Row(dearest, size, beyond, (), _LOOSE_SECONDS))
+                rows.append(Row("making its index, in a thread", size, pick[size, "ours", "index"], ()))
         beside = "beside the same with waits of 10 to 20 ms for the lock"
         for name, words, target in (("crowd", "a write", 1 / 3), ("crowd, late", "95 of 100 calls take at most", None)):
             ours, others = pick[10, "ours", name], pick[10, "waits", name]
@@ -142,6 +157,9 @@ def main() -> int:
     options = _options()
     ours = servers.source() if options.source else servers.archive()
     npm = servers.npm()
+    if options.http:
+        print(over_http.report(ours, npm, options.seconds))
+        return 0
     began, busy = time.time(), _busy()
     servers.CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=servers.CACHE) as folder:
@@ -158,7 +176,7 @@ def main() -> int:
     first, second = [*starts, *bench.against_npm(options.sizes)], bench.against_the_limit(options.sizes)
     text = _text(bench, first, second, f"{compared}. {_machine()}. {done}, {(time.time() - began) / 60:.0f} minutes.")
     if not options.quick:
-        text += f"\n## Over HTTP\n\n{over_http.NOTE}\n\n{over_http.table(ours, npm)}\n"
+        text += f"\n{over_http.report(ours, npm)}"
     print(text)
     if options.sizes == _SIZES and not options.quick:
         (_HERE / "results.md").write_text(text, "utf-8")
@@ -199,8 +217,12 @@ def _measure(bench: Bench, ours: Server, npm: Server, sizes: Sequence[int]) -> N
             if name == "ours" or size < _OURS_ALONE:
                 both[name] = partial(cases.session, server, size=size, whole=size <= _WHOLE)
         bench.run(size, both, 1 if size >= _OURS_ALONE else 0)
+        if size < _OURS_ALONE:
+            bench.run(size, {"ours": partial(cases.history, ours, size=size)})
         if _LARGE <= size < _OURS_ALONE:
             bench.run(size, {"ours": partial(cases.reload, ours, size=size)})
+        if size <= _WHOLE:
+            bench.run(size, {"ours": cases.third_stage})
 
 
 def _text(bench: Bench, first: Sequence[Row], second: Sequence[Row], compared: str) -> str:
@@ -224,13 +246,13 @@ Not beside the npm server, but beside what the work needs at least:
 
 
 def _short(rows: Sequence[Row], compared: str) -> str:
-    shown = [row for row in rows if row.target is not None]
+    shown = [row for row in rows if row.target is not None and row.size in _SHOWN]
     return f"""
 {table(shown, "npm server", short=True)}
 ![Cost and size of the graph](tests/bench/growth.svg)
 
 Lower is better. {compared}. Medians, measured by `make bench`; [all rows](tests/bench/results.md) with their spread.
-Every write of ours is synced to the disk before it is answered, of the npm server's none.
+We sync each write to disk before answering; the npm server does not sync.
 
 """
 
@@ -255,6 +277,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--pythons", nargs="*", default=None, help="interpreters whose starts are measured (default: all)"
     )
+    parser.add_argument("--http", action="store_true", help="only the part over HTTP; nothing is written")
+    parser.add_argument("--seconds", type=float, default=10.0, help="of --http: for each row (default: 10)")
     parser.add_argument("--source", action="store_true", help="measure the source in place of the archive")
     options = parser.parse_args()
     options.rounds = options.rounds or (2 if options.quick else 5)

@@ -10,11 +10,14 @@ import os
 import select
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
+from memory_app.graph import queries
+from memory_app.graph.graph import Graph
+from memory_app.jsonl import document
 from tests.bench import graphs
 from tests.bench.client import Client, Server
 
@@ -56,7 +59,11 @@ def session(server: Server, memory: Path, size: int, *, whole: bool = False) -> 
         measure("open", "open_nodes", lambda n: {"names": [graphs.name(n * 7 % size)]})
         measure("first search", "search_nodes", lambda n: {"query": graphs.RARE}, 1)
         measure("search, rare", "search_nodes", lambda n: {"query": graphs.RARE})
+        measure("search, words", "search_nodes", lambda n: {"query": _in_turn(graphs.ALL_WORDS, n), "limit": 20})
+        measure("first loose search", "search_nodes", lambda n: {"query": graphs.MISSPELT}, 1)
         measure("search, none", "search_nodes", lambda n: {"query": graphs.NOWHERE})
+        measure("search, misspelt", "search_nodes", lambda n: {"query": graphs.MISSPELT})
+        measure("search, loose", "search_nodes", lambda n: {"query": _in_turn(graphs.COMMON, n)})
         measure("add", "add_observations", lambda n: {"observations": [_addition(n * 7 % size, f"Added {n}")]})
         measure("create", "create_entities", lambda n: {"entities": [_entity(n)]})
         measure("delete", "delete_entities", lambda n: {"entityNames": [_entity(n)["name"]]})
@@ -64,6 +71,46 @@ def session(server: Server, memory: Path, size: int, *, whole: bool = False) -> 
             measure("read", "read_graph", lambda n: {})
         found["peak"] = client.peak() if Path("/proc/self/status").exists() else 0.0
     return found
+
+
+def history(server: Server, memory: Path, size: int) -> Figures:
+    """Deletes with the history, each of which keeps a generation, and without it: two servers, asked by turns."""
+    other = memory.with_name("without.jsonl")
+    shutil.copyfile(memory, other)
+    without = server._replace(environment={**server.environment, "MEMORY_HISTORY": "off"})
+    times: tuple[list[float], list[float]] = [], []
+    with Client(server, memory) as first, Client(without, other) as second:
+        both = (first, second)
+        for number in range(2 * calls(size)):
+            for client in both:
+                client.timed("create_entities", {"entities": [_entity(number)]})
+            for place in (0, 1) if number % 2 else (1, 0):
+                times[place].append(both[place].timed("delete_entities", {"entityNames": [_entity(number)["name"]]}))
+    return {"history": median(times[0]), "no history": median(times[1])}
+
+
+def third_stage(memory: Path) -> Figures:
+    """Processor seconds in this process: of the index, and of the third stage beyond the two before, dearest query."""
+    graph = Graph.of(document.read(memory.read_bytes()))
+    queries.strict_search(graph, graphs.NOWHERE)
+    began = time.process_time()
+    queries.search(graph, graphs.NOWHERE)
+    index = time.process_time() - began
+    return {"index": index, "beyond": max(_beyond(graph, query) for query in graphs.DEAR)}
+
+
+def _beyond(graph: Graph, query: str) -> float:
+    """The least of several rounds, which is what the work itself takes."""
+    alone, both = [], []
+    for _ in range(7):
+        began = time.process_time()
+        if queries.strict_search(graph, query):
+            raise AssertionError(f"no query for the third stage: {query}")
+        between = time.process_time()
+        queries.search(graph, query)
+        alone.append(between - began)
+        both.append(time.process_time() - between)
+    return min(both) - min(alone)
 
 
 def reload(server: Server, memory: Path, size: int) -> Figures:
@@ -152,6 +199,10 @@ def copy(size: int, folder: Path) -> Path:
     if not original.exists():
         graphs.write(original, size)
     return Path(shutil.copyfile(original, folder / "memory.jsonl"))
+
+
+def _in_turn(texts: Sequence[str], number: int) -> str:
+    return texts[number % len(texts)]
 
 
 def _write_one(client: Client, number: int) -> int:

@@ -13,6 +13,29 @@ from typing import Final
 
 RARE: Final = "Quetzalcoatlus"
 NOWHERE: Final = "Archaeopteryx"
+# Common words that stand side by side in no text: what holds all of them is an answer.
+ALL_WORDS: Final = (
+    "weekend library deadline notes contract",
+    "coffee garden invoice Berlin customer",
+    "train Lisbon database backend release",
+    "meeting project reviewed moved knows",
+)
+# What no entity holds word for word, so that the third stage answers: first with a rare word, then with common ones.
+MISSPELT: Final = "Quetzalcoatlos"
+COMMON: Final = (
+    "coffees gardens weekends contracts",
+    "projects backends databases customers invoices libraries trains",
+    "who works on coffees and gardens?",
+    "the contracts with customers about deadlines",
+)
+# The dearest kinds: many common words, a hub of relations, many misspelt words.
+DEAR: Final = (
+    *COMMON,
+    MISSPELT,
+    "Where does entity number 77 work at weekends?",
+    "prefres uzes onws wrtoe reviewd knwos movd vistis plnas abuot prject meetng relase bakend datbase customr invoce",
+    "prefers uses owns wrote reviewed knows moved visits plans met about projects meetings releases qqqq",
+)
 _WORDS: Final = (
     "prefers",
     "uses",

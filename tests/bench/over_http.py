@@ -2,7 +2,7 @@
 
 A graph of 1,000 entities; a third of the calls each opens two entities, searches, and creates one. Clients never rest.
 The npm server speaks stdio alone, so supergateway serves it; that starts a process for each session, so it is asked by
-few clients. `python -m tests.bench.over_http [SECONDS]` measures this part alone.
+few clients. `make bench BENCH_ARGS=--http` measures this part alone, in three minutes.
 """
 
 from __future__ import annotations
@@ -16,48 +16,94 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 from typing import Final, NamedTuple
 
 from tests.bench import servers
 from tests.bench.client import Server
 from tests.driver import Driver
-from tests.server.http.keeping import Figures, opened, rate
-from tests.server.http.measure import STEPS, graph, resident
-from tests.server.http.serving import serving
+from tests.server.http.keeping import Figures, figures, opened, rate
+from tests.server.http.measure import STEPS, Stall, cpu_seconds, graph, resident, whole_graphs
+from tests.server.http.serving import Serving, serving
 
 SIZE: Final = 1_000
 CLIENTS: Final = (1, 50, 200, 500)
 FEW: Final = (1, 10)
 BRIDGE: Final = "supergateway@4.0.0"
 _SECONDS: Final = 10.0
+_LARGE: Final = 100_000  # entities of the graph that is read whole
+_ROUNDS: Final = 3
+_BRIEF: Final = 0.3  # of the time of a row: a round of what is compared
 _PATIENCE: Final = 60.0
 
 
 NOTE: Final = """Clients keep their connections and never rest; a third of their calls each opens two entities,
-searches, and creates an entity in a graph of 1,000. Clients and server share the machine. supergateway starts an npm
-server for each session, so few clients ask it; those take no lock, so that some writes of several clients are lost."""
+searches, and creates an entity in a graph of 1,000. Clients and server share the machine. `processor` is the time that
+the server computes for a call, in ms. supergateway starts an npm server for each session, so few clients ask it; those
+take no lock, so that some writes of several clients are lost."""
 
 
 class Row(NamedTuple):
     what: str
     clients: int
     figures: dict[str, Figures]
-    memory: int  # MiB; 0: not measured
+    memory: int = 0  # bytes; 0: not measured
+    processor: float = 0.0  # seconds for a call; 0: not measured
 
     def cells(self) -> str:
         total = sum(one.calls_per_second for one in self.figures.values())
         times = " | ".join(f"{one.p50 * 1000:.1f} / {one.p99 * 1000:.0f}" for one in self.figures.values())
-        memory = f"{self.memory} MiB" if self.memory else ""
-        return f"| {self.what} | {self.clients} | {total:.0f} | {times} | {memory} |"
+        memory = f"{self.memory >> 20} MiB" if self.memory else ""
+        processor = f"{self.processor * 1000:.2f}" if self.processor else ""
+        return f"| {self.what} | {self.clients} | {total:.0f} | {times} | {processor} | {memory} |"
 
 
-def table(ours: Server, npm: Server, seconds: float = _SECONDS) -> str:
-    """All rows, in Markdown."""
+class Bound(NamedTuple):
+    """A figure that has to be within a bound."""
+
+    what: str
+    figure: str
+    wanted: str
+    is_met: bool
+
+    def cells(self) -> str:
+        return f"| {self.what} | {self.figure} | {self.wanted} | {'yes' if self.is_met else '**no**'} |"
+
+
+def report(ours: Server, npm: Server, seconds: float = _SECONDS) -> str:
+    """The whole part, in Markdown."""
+    return f"## Over HTTP\n\n{NOTE}\n\n{table(ours, npm, seconds)}\n\n{bounds(ours, seconds)}\n"
+
+
+def bounds(ours: Server, seconds: float) -> str:
+    """What is wanted, in Markdown."""
+    times = beside_delayed(seconds * _BRIEF)
+    idle, stall = beside_whole_graphs(ours)
+    ratio = stall.peak / idle if idle else 0.0
+    rows = [
+        Bound(
+            "one client, beside the same without TCP_NODELAY, as in 1.0", f"{times:.0f} times", "≥ 20", times >= 20
+        ),
+        Bound(
+            f"a small call beside `read_graph` of {_LARGE:,} entities, the longest wait",
+            f"{stall.worst * 1000:.0f} ms", "≤ 50 ms", stall.worst <= 0.05,
+        ),
+        Bound(f"memory at most then, beside the idle {idle >> 20} MiB", f"{ratio:.2f} times", "≤ 2.5", ratio <= 2.5),
+    ]  # fmt: skip
+    return "\n".join(["| what | measured | wanted |  |", "|---|---|---|---|", *(row.cells() for row in rows)])
+
+
+def table(ours: Server, npm: Server, seconds: float) -> str:
+    """Calls a second and their times, in Markdown."""
     rows = [*over_stdio("memory-server, stdio", ours, seconds), *ours_over_http(ours, seconds)]
     rows += [*over_stdio("npm, stdio", npm, seconds), *npm_over_http(npm, seconds)]
-    head = "| server | clients | calls a second | read p50 / p99 ms | search | write | memory |\n" + "|---" * 7 + "|"
+    head = (
+        "| server | clients | calls a second | read p50 / p99 ms | search | write | processor | memory |\n"
+        + "|---" * 8
+        + "|"
+    )
     return "\n".join([head, *(row.cells() for row in rows)])
 
 
@@ -75,19 +121,52 @@ def over_stdio(what: str, server: Server, seconds: float) -> Iterator[Row]:
                 times[name].append(time.monotonic() - began)
                 number += 1
             driver.finish()
-        yield Row(what, 1, {name: _figures(sorted(found), seconds) for name, found in times.items()}, 0)
+        yield Row(what, 1, {name: figures(found, seconds) for name, found in times.items()})
 
 
 def ours_over_http(server: Server, seconds: float) -> Iterator[Row]:
     with _memory() as folder, serving(folder, program=server.command, env=server.environment) as one:
         for count in CLIENTS:
-            yield Row("memory-server, HTTP", count, asyncio.run(_rate(one.port, count, seconds)), resident(one))
+            worked = cpu_seconds(one)
+            found = asyncio.run(_rate(one.port, count, seconds))
+            calls = sum(each.calls_per_second for each in found.values()) * seconds
+            yield Row("memory-server, HTTP", count, found, resident(one), (cpu_seconds(one) - worked) / calls)
 
 
 def npm_over_http(server: Server, seconds: float) -> Iterator[Row]:
     with _memory() as folder, _bridge(server, folder) as port:
         for count in FEW:
-            yield Row("npm behind supergateway", count, asyncio.run(_rate(port, count, seconds)), 0)
+            yield Row("npm behind supergateway", count, asyncio.run(_rate(port, count, seconds)))
+
+
+def beside_delayed(seconds: float) -> float:
+    """How many times as often one client is served as over connections of the kind that 1.0 had; both in turn."""
+    sources = servers.source(), servers.source("tests.bench.delayed")
+    ratios = []
+    for number in range(_ROUNDS):
+        rates = [0.0, 0.0]
+        for which in (0, 1) if number % 2 == 0 else (1, 0):
+            with _memory() as folder, serving(folder, program=sources[which].command) as one:
+                found = asyncio.run(_rate(one.port, 1, seconds))
+            rates[which] = sum(each.calls_per_second for each in found.values())
+        ratios.append(rates[0] / rates[1])
+    return median(ratios)
+
+
+def beside_whole_graphs(server: Server) -> tuple[int, Stall]:
+    """The bytes of the idle server, and what it takes to hand out the whole of a large graph."""
+
+    async def work(one: Serving) -> tuple[int, Stall]:
+        large, beside = await opened(one.port, 2)
+        await beside.call(*STEPS["search"](0, 0))  # the first one loads
+        idle = resident(one)
+        found = await whole_graphs(one, large, beside)
+        large.close()
+        beside.close()
+        return idle, found
+
+    with _memory(_LARGE) as folder, serving(folder, program=server.command, env=server.environment) as one:
+        return asyncio.run(work(one))
 
 
 async def _rate(port: int, count: int, seconds: float) -> dict[str, Figures]:
@@ -99,10 +178,10 @@ async def _rate(port: int, count: int, seconds: float) -> dict[str, Figures]:
 
 
 @contextlib.contextmanager
-def _memory() -> Iterator[Path]:
+def _memory(size: int = SIZE) -> Iterator[Path]:
     servers.CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=servers.CACHE) as folder:
-        (Path(folder) / "memory.jsonl").write_text(graph(SIZE))
+        (Path(folder) / "memory.jsonl").write_text(graph(size))
         yield Path(folder)
 
 
@@ -140,18 +219,3 @@ def _wait_for(port: int) -> None:
             time.sleep(0.05)
         else:
             return
-
-
-def _figures(times: Sequence[float], took: float) -> Figures:
-    last = len(times) - 1
-    return Figures(len(times) / took, times[len(times) // 2], times[min(int(len(times) * 0.99), last)], times[last])
-
-
-def main() -> int:
-    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else _SECONDS
-    print(table(servers.archive(), servers.npm(), seconds))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -229,9 +229,9 @@ def test_requirements_are_names_versions_and_hashes(name: str) -> None:
         assert "--hash=sha256:" in block
 
 
-def test_the_readmes_table_of_platforms_is_current() -> None:
+def test_the_guides_table_of_platforms_is_current() -> None:
     """Run `make platform-table`."""
-    text = platform_table.README.read_text("utf-8")
+    text = platform_table.PAGE.read_text("utf-8")
     assert platform_table.rewritten(text) == text
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from memory_app.commands.brief import cost
+from memory_app.commands.clients.hooks import with_hook
 from tests.commands.running import entity, environment, relation, run, write
 
 
@@ -68,6 +69,26 @@ def test_the_hook_prints_the_memory_that_the_server_has(home: Path, memory: Path
     assert "has it already" in run("config", "claude-code", "--hooks", "--write", home=home).out
     run("config", "claude-code", "--hooks", "--remove", home=home)
     assert settings(home) == mine
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "/usr/bin/python3 /home/ann/mem.pyz brief --tokens 1000",
+        "/usr/bin/python3 '/home/ann/my tools/memory' brief --tokens 1000 --file '/home/ann/my memory.jsonl'",
+        "/usr/bin/python3 /home/ann/memory-server-2.pyz brief --tokens 200 --profile work",
+        'C:/Python313/python.exe "C:/Users/Ann Lee/mem.pyz" brief --tokens 1000',
+        "/usr/bin/python3 /home/ann/mem.pyz brief --tokens 1000 2>/dev/null || true",
+        "PYTHONPATH=/src /usr/bin/python3 -m memory_app brief",
+    ],
+)
+def test_a_hook_of_an_archive_that_was_renamed_is_ours_still(command: str) -> None:
+    group = {"matcher": "startup", "hooks": [{"type": "command", "command": command}]}
+    others = [
+        {"hooks": [{"type": "command", "command": text}]}
+        for text in ("git brief", "brief --tokens 5", "./brief.sh --tokens 5", "make brief N=5", "/opt/x.pyz brief")
+    ]
+    assert with_hook([others[0], group, *others[1:]], None) == others
 
 
 def test_hooks_are_for_claude_code_alone(home: Path) -> None:

@@ -47,6 +47,14 @@ ODD: dict[str, tuple[bytes, dict[str, list[tuple[int, ...]]]]] = {
     "other record": (b'{"type":"hot_cache","x":1}\n' + ANN.encode(), {"unknown-record": [(1,)]}),
     "marker": (b'{"type":"_aim","source":"mcp-knowledge-graph"}\n' + ANN.encode(), {}),
     "unknown key": (entity("Ann", createdAt="2025").encode(), {"unknown-keys": [(1,)]}),
+    "a relation's key on an entity": (
+        entity("Ann", source="wiki", label="guest", rel="x").encode(),
+        {"unknown-keys": [(1,), (1,), (1,)]},
+    ),
+    "an entity's key on a relation": (
+        f"{ANN}\n{relation('Ann', 'Ann', 'knows', category='x', notes='y')}".encode(),
+        {"unknown-keys": [(2,), (2,)]},
+    ),
     "two on a line": ((ANN + entity("Bo")).encode(), {"several-records": [(1,)]}),
     "a fork's relation": (
         (ANN + '\n{"type":"relation","from":"Ann","to":"Ann","relation":"knows"}').encode(),

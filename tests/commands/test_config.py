@@ -448,6 +448,9 @@ def test_an_entry_in_the_clients_older_place_is_named(home: Path) -> None:
         {"command": "docker", "args": ["run", "ghcr.io/else/memory-server"]},
         {"command": "npx", "args": ["-y", "gateway", "--", "npx", "@modelcontextprotocol/server-memory"]},
         {"command": "wsl", "args": ["npx", "@modelcontextprotocol/server-memory"]},
+        {"command": "wsl.exe", "args": ["bash", "-c", "A=b npx -y @modelcontextprotocol/server-memory"]},
+        {"command": "npx", "args": ["supergateway", "--stdio", "npx -y @modelcontextprotocol/server-memory"]},
+        {"command": "python", "args": ["-m", "memory_mcp"], "env": {"MEMORY_FILE_PATH": "/d/m.json"}},
     ],
     ids=lambda entry: " ".join(entry["args"]),
 )
@@ -531,7 +534,7 @@ def test_all_sets_up_each_client_that_is_here_and_no_other(home: Path) -> None:
     put("cursor", home, "{}")
     put("zed", home, "{}")
     broken = put("kiro", home, "{")
-    result = config("--all", "--write", home=home)
+    result = run("config", "--all", "--write", home=home, env=installed("other", home))
     assert result.status == 2
     assert "Kiro: " in result.err
     assert entry_of(place("cursor", home))
@@ -560,6 +563,40 @@ def test_the_copy_of_a_projects_file_stays_out_of_the_project(home: Path) -> Non
     assert [path.name for path in (project / ".vscode").iterdir()] == ["mcp.json"]
     copy = Path(result.err.partition("is kept in ")[2].splitlines()[0])
     assert copy.read_text() == '{"servers": {}}'
+
+
+def installed(program: str, home: Path) -> dict[str, str]:
+    """Variables with which that client's own command, and no other, is found."""
+    folder = home.parent / "bin"
+    folder.mkdir(exist_ok=True)
+    path = folder / (f"{program}.exe" if sys.platform == "win32" else program)
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return {"PATH": str(folder)}
+
+
+def test_a_client_whose_command_is_there_is_here(home: Path) -> None:
+    env = installed("claude", home)
+    assert "no sign of" not in run("config", "claude-code", "--write", home=home, env=env).err
+    assert "no sign of Codex" in run("config", "codex", "--write", home=home, env=env).err
+    place("claude-code", home).unlink()
+    run("config", "--all", "--write", home=home, env=env)
+    assert entry_of(place("claude-code", home))
+
+
+@pytest.mark.parametrize(
+    ("name", "written", "said"),
+    [
+        ("gemini-cli", "$SECRETS/memory.json", False),
+        ("claude-code", "${HOME}/.mcp/memory.json", False),
+        ("claude-desktop", "memory.json", True),
+    ],
+)
+def test_a_path_that_the_client_fills_in_is_not_called_relative(
+    name: str, written: str, said: bool, home: Path
+) -> None:
+    put(name, home, NPM.replace("/d/m.jsonl", written).join(('{"mcpServers":{"memory":', "}}")))
+    assert ("is relative there" in config(name, "--write", home=home).err) is said
 
 
 def test_a_client_that_is_not_here_is_set_up_with_a_word(home: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import stat
 import sys
@@ -156,6 +157,33 @@ def test_history_of_an_entity_tells_when_each_fact_came_and_went(do: Do) -> None
     assert told["is newer"]["goneBy"] is None
     assert "or earlier" in do("history", "Ann").out
     assert do("history", "Nobody").status == 1
+
+
+def test_restore_lists_backups_and_history_and_takes_every_time_that_it_prints(do: Do, memory: Path) -> None:
+    before = memory.read_bytes()
+    do("backup")
+    for name in ("Ann", "Acme"):
+        tool(do, "delete_entities", entityNames=[name])
+    lines = do("restore", "--list").out.splitlines()
+    assert [line[:5].strip() for line in lines[:3]] == ["", "", "1"]
+    assert [key for one in do("restore", "--list", "--json").json() for key in list(one)[:1]] == [
+        *("generation", "generation", "backup")
+    ]
+    for line, wanted in zip(lines, (["Café Zürich", "Acme"], ["Café Zürich", "Acme", "Ann"], None), strict=False):
+        match = re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?", line)
+        assert match is not None
+        assert do("restore", match[0]).status == 0
+        assert memory.read_bytes() == before if wanted is None else sorted(facts(memory)) == sorted(wanted)
+
+
+def test_undo_takes_every_time_that_its_list_prints(do: Do, memory: Path) -> None:
+    for name in ("Ann", "Acme"):
+        tool(do, "delete_entities", entityNames=[name])
+    older = do("undo", "--list").out.splitlines()[-5:]
+    match = next(found for line in older if (found := re.match(r"  2  (\S+ \S+)", line)))
+    assert do("undo", match[1]).status == 0
+    assert sorted(facts(memory)) == ["Ann", "Café Zürich"]
+    assert do("undo", "2000-01-01 00:00:00").status == 2
 
 
 def test_diff_compares_any_two_states(do: Do, home: Path, memory: Path) -> None:

@@ -324,7 +324,11 @@ def put_in_project(name: str, home: Path, server: dict[str, Any]) -> None:
         ("cursor", "${userHome}/m.jsonl"),
         ("claude-code", "${CLAUDE_PROJECT_DIR:-.}/.memory/memory.jsonl"),
         ("gemini-cli", "$HOME/m.jsonl"),
+        ("gemini-cli", "${DATA:-/d}/m.jsonl"),
+        ("qwen-code", "$HOME/${NAME}.jsonl"),
         ("opencode", "{env:HOME}/m.jsonl"),
+        ("kiro", "${HOME}/m.jsonl"),
+        ("roo-code", "${env:HOME}/m.jsonl"),
     ],
 )
 @pytest.mark.parametrize("kind", ["ours", "npm"])
@@ -346,6 +350,11 @@ def test_what_a_client_fills_in_is_said_so_and_not_called_bad(name: str, written
         ("claude-desktop", "${HOME}/m.jsonl"),
         ("cursor", "${input:memory}"),
         ("vscode", "${HOME}/m.jsonl"),
+        ("qwen-code", "${DATA:-/d}/m.jsonl"),  # it knows no default
+        ("kiro", "${DATA:-/d}/m.jsonl"),
+        ("copilot-cli", "$HOME/m.jsonl"),
+        ("opencode", "${env:HOME}/m.jsonl"),  # the $ would stay
+        ("windsurf", "${workspaceFolder}/m.jsonl"),
     ],
 )
 def test_what_a_client_does_not_fill_in_stays_bad_with_the_npm_server(name: str, written: str, home: Path) -> None:
@@ -373,8 +382,18 @@ def test_what_a_client_does_not_fill_in_stays_bad_with_the_npm_server(name: str,
             "/app/dist/memory.jsonl in the volume mine",
         ),
         (["mcp-knowledge-graph", "--memory-path", "/d/m.jsonl"], "another memory server", "/d/m.jsonl"),
+        (
+            ["wsl.exe", "bash", "-c", "MEMORY_FILE_PATH=/d/m.jsonl npx -y @modelcontextprotocol/server-memory"],
+            "the npm server",
+            "/d/m.jsonl",
+        ),
+        (
+            ["npx", "-y", "supergateway", "--stdio", "npx -y @modelcontextprotocol/server-memory"],
+            "the npm server",
+            "in its own folder",
+        ),
     ],
-    ids=["env", "bind mount", "volume", "fork"],
+    ids=["env", "bind mount", "volume", "fork", "wsl", "gateway"],
 )
 def test_servers_are_recognised_under_any_name_with_their_memory(
     server: list[str], kind: str, memory: str, home: Path

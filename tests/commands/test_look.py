@@ -45,6 +45,9 @@ def test_search_is_limited(home: Path) -> None:
     assert "the first 20 are shown" in run("search", "tea", "--file", path, home=home).out
     assert len(run("search", "tea", "--limit", "0", "--json", "--file", path, home=home).json()["entities"]) == 30
     assert run("search", "tea", "--limit", "x", "--file", path, home=home).status == 2
+    refused = run("search", "x" * 2049, "--file", path, home=home)
+    assert (refused.status, refused.out) == (2, "")
+    assert "at most 2048 characters" in refused.err
 
 
 def test_nothing_found_is_said_on_stderr(memory: Path, home: Path) -> None:

@@ -229,11 +229,13 @@ def test_a_note_is_an_entity_as_obsidian_and_basic_memory_write_it() -> None:
     entities, relations = facts(Graph.of(back.contents))
     assert entities[0][:2] == ("Coffee: brewing", "guide")
     assert entities[0][2] == [
+        "tags: drinks",
         "Some *prose* with a [[link]]\nover two lines.",
         "[method] Pour over is **slow** #brewing",
         "Met [[Ann]] and [[Bo]]\non a Sunday",
         "[ ] a task",
         "```python\n- [no](item)\n```",
+        "made by [[Ann#Life]] (since 2020)",
     ]
     assert entities[1:] == [("Tea!", "note", ["hot"]), ("Plain", "note", ["text"])]
     assert {(target, kind) for _, target, kind in relations} == {
@@ -241,7 +243,78 @@ def test_a_note_is_an_entity_as_obsidian_and_basic_memory_write_it() -> None:
         ("Ann", "made by"),
         ("Water", ""),
     }
-    assert back.left == {"property tags": 1, "remark behind a relation": 1}
+    assert not back.left
+
+
+BASIC_MEMORY = {
+    "Coffee Brewing Methods": """---
+title: Coffee Brewing Methods
+type: note
+tags: [coffee, 'pour over']
+permalink: guides/coffee-brewing-methods
+created: 2025-10-24
+# a comment
+schema:
+  method: string
+---
+
+# Coffee Brewing Methods
+
+## Observations
+- [method] Pour over gives a cleaner cup than a French press
+- [technique] Water at 205\u00b0F extracts best #brewing #water
+- [preference] Ethiopian beans suit lighter roasts (own experience)
+- [ ] buy a scale
+
+## Relations
+- relates_to [[Coffee Bean Origins]]
+- depends_on [[guides/grinding]] (the finer the shorter)
+- "based on" [[Customer Interview]]
+- 'in response to' [[notes/Tea]]
+- See [[Tea]] for the other half.
+""",
+    "grinding": "---\ntitle: Grinding\ntype: Technique\npermalink: guides/grinding\n---\n",
+    "Tea": "- [fact] Needs less heat\n",
+}
+
+
+def test_notes_of_basic_memory_are_taken_with_tags_remarks_and_quoted_types() -> None:
+    back = notes(BASIC_MEMORY.items())
+    entities, relations = facts(Graph.of(back.contents))
+    assert entities == [
+        (
+            "Coffee Brewing Methods",
+            "note",
+            [
+                "tags: coffee, pour over",
+                "created: 2025-10-24",
+                "[method] Pour over gives a cleaner cup than a French press",
+                "[technique] Water at 205\u00b0F extracts best #brewing #water",
+                "[preference] Ethiopian beans suit lighter roasts (own experience)",
+                "[ ] buy a scale",
+                "depends_on [[guides/grinding]] (the finer the shorter)",
+                "See [[Tea]] for the other half.",
+            ],
+        ),
+        ("Grinding", "Technique", []),
+        ("Tea", "note", ["[fact] Needs less heat"]),
+    ]
+    assert {(kind, target) for _, target, kind in relations} == {
+        ("relates_to", "Coffee Bean Origins"),
+        ("depends_on", "Grinding"),
+        ("based on", "Customer Interview"),
+        ("in response to", "Tea"),
+    }
+    assert back.left == {"line of a property": 1}
+
+
+def test_a_note_says_types_and_targets_as_basic_memory_and_obsidian_take_them() -> None:
+    graph = graph_of({"R&D_team*": ("", ["uses snake_case"])}, [("R&D_team*", "x_y & z", "depends_on")])
+    graph = graph.adding([], [new_relation("R&D_team*", "Bo", "works with")], [])
+    ((_, text),) = exported_notes(Memory.of(graph))
+    assert "- uses snake_case\n" in text.decode()
+    assert "- depends_on [[x_y & z]]\n" in text.decode()
+    assert '- "works with" [[Bo]]\n' in text.decode()
 
 
 def test_a_folder_of_notes_is_read_and_other_files_are_counted(home: Path) -> None:
@@ -284,3 +357,74 @@ def test_memories_of_mem0_are_observations_of_whom_they_are_about(way: str, home
     entities, relations = facts(Graph.of(document.read(new.read_bytes())))
     assert entities == [("ann", "user", ["Likes tea | \U0001f600"]), ("memories", "memory", ["=1"])]
     assert relations == (set() if way == "list" else {("ann", "bo", "knows")})
+
+
+OPEN_MEMORY = {
+    "user": {"id": "5b1f", "user_id": "ann", "name": None, "email": None, "metadata": {}},
+    "apps": [{"id": "77", "owner_id": "5b1f", "name": "openmemory", "is_active": True}],
+    "categories": [{"id": "c1", "name": "food"}],
+    "memories": [
+        {
+            "id": "1",
+            "user_id": "5b1f",
+            "content": "Likes tea",
+            "metadata": {},
+            "state": "active",
+            "category_ids": ["c1"],
+        },
+        {"id": "2", "user_id": "5b1f", "content": "Likes mud", "metadata": {}, "state": "deleted", "category_ids": []},
+    ],
+    "memory_categories": [{"memory_id": "1", "category_id": "c1"}],
+    "export_meta": {"version": "1"},
+}
+
+
+@pytest.mark.parametrize(("ending", "owner"), [("json", "ann"), ("jsonl", "memories")])
+def test_a_backup_of_openmemory_is_read_as_document_and_as_lines(ending: str, owner: str, home: Path) -> None:
+    lines = [{"id": "1", "content": "Likes tea", "state": "active", "app": "openmemory", "categories": ["food"]}]
+    lines += [{"id": "2", "content": "Likes mud", "state": "deleted", "app": None, "categories": []}]
+    written = json.dumps(OPEN_MEMORY, indent=2) if ending == "json" else "\n".join(map(json.dumps, lines)) + "\n"
+    put(home / f"memories.{ending}", written)
+    new = home / "new.jsonl"
+    result = run("import", home / f"memories.{ending}", "--file", new, home=home)
+    assert (result.status, result.err) == (1, "1 item not taken: memory that was deleted\n")
+    assert [(name, texts) for name, _, texts in facts(Graph.of(document.read(new.read_bytes())))[0]] == [
+        (owner, ["Likes tea"])
+    ]
+
+
+def test_an_answer_of_mem0s_platform_is_read_page_or_list(home: Path) -> None:
+    item = {
+        "id": "0bc1", "memory": "Dev works at TechCorp", "user_id": "dev", "agent_id": None, "app_id": None,
+        "run_id": None, "hash": "ab", "metadata": {"type": "professional"}, "categories": ["work"],
+        "created_at": "2026-01-31T10:00:00-08:00", "updated_at": "2026-01-31T10:00:00-08:00", "expiration_date": None,
+    }  # fmt: skip
+    put(home / "page.json", json.dumps({"count": 1, "next": None, "previous": None, "results": [item]}))
+    new = home / "new.jsonl"
+    assert run("import", home / "page.json", "--file", new, home=home).status == 0
+    assert facts(Graph.of(document.read(new.read_bytes())))[0] == [("dev", "user", ["Dev works at TechCorp"])]
+
+
+def test_a_memory_whose_facts_have_a_content_is_no_export_of_mem0(home: Path) -> None:
+    path = write(
+        home / "m.jsonl",
+        entity("Ann", "t", [{"content": "sings", "memory": 1}]),
+        entity("Bo", memory="x", content="y", state="z"),
+    )
+    assert run("import", path, "--file", home / "new.jsonl", home=home).status == 0
+    assert len(facts(Graph.of(document.read((home / "new.jsonl").read_bytes())))[0]) == 2
+
+
+@pytest.mark.parametrize("name", ["name", "entityName", "id"])
+def test_the_lines_that_basic_memory_imports_are_imported_here_too(name: str, home: Path) -> None:
+    lines = [
+        {"type": "entity", name: "Ann", "entityType": "person", "observations": ["sings"]},
+        {"type": "entity", name: "Bo", "entityType": "person"},
+        {"type": "relation", "from_id": "Ann", "to_id": "Bo", "relation_type": "knows"},
+        {"type": "relation", "from": "Bo", "to": "Ann", "relationType": "knows"},
+    ]
+    put(home / "memory.json", "".join(json.dumps(line) + "\n" for line in lines))
+    assert run("import", home / "memory.json", "--file", home / "new.jsonl", home=home).status == 0
+    entities, relations = facts(Graph.of(document.read((home / "new.jsonl").read_bytes())))
+    assert entities == [("Ann", "person", ["sings"]), ("Bo", "person", [])]
+    assert relations == {("Ann", "Bo", "knows"), ("Bo", "Ann", "knows")}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_app.disk import whole
+from memory_app.disk import calls, whole
 from tests.gating import GatedOs
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="modes and links of POSIX")
@@ -117,3 +117,22 @@ def test_a_file_is_moved_only_to_a_free_name(trouble: str, tmp_path: Path, gated
         whole.move_to_new_name(str(tmp_path / "old"), str(tmp_path / "taken"))
     whole.move_to_new_name(str(tmp_path / "old"), str(tmp_path / "new"))
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"new": "content", "taken": "theirs"}
+
+
+@pytest.mark.parametrize(
+    ("chunks", "same"),
+    [
+        ([b"one", b"", b"two"], True),
+        ([b"onetwo"], True),
+        ([b"one"], False),
+        ([b"onetwo", b"!"], False),
+        ([b"oneTwo"], False),
+        ([], False),
+    ],
+)
+def test_a_file_holds_just_the_bytes_that_it_holds(tmp_path: Path, chunks: list[bytes], same: bool) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"onetwo")
+    signature = calls.signature_at(str(path))
+    assert whole.holds(str(path), signature, chunks) is same
+    assert not whole.holds(str(path), signature._replace(mtime_ns=1), chunks)

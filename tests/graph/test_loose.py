@@ -9,11 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_app.graph import loose, queries, wordindex
-from memory_app.graph.blocks import Block
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.jsonl.records import EntityLine, new_entity, new_relation
-from tests.graph import loose_lists
+from tests.graph import loose_lists, town_lists
 
 
 def graph_of(entities: list[tuple[str, str, list[str]]], relations: list[tuple[str, str, str]]) -> Graph:
@@ -36,34 +35,57 @@ class Figures(NamedTuple):
     empty: float
 
 
-def figures(questions: list[tuple[str, str]], absent: list[str]) -> Figures:
-    answers = [(found(MEMORY, question), right) for question, right in questions]
+def figures(graph: Graph, questions: list[tuple[str, str]], absent: list[str]) -> Figures:
+    """A question's right name may be one of several, with "|" between them."""
+    answers = [(found(graph, question), right.split("|")) for question, right in questions]
     for (names, right), (question, _) in zip(answers, questions, strict=True):
-        if right not in names[:1]:
+        if not set(names[:1]) & set(right):
             print(f"{question!r}: {right!r}, found {names[:5]}")
     empty = 0
     for question in absent:
-        names = found(MEMORY, question)
+        names = found(graph, question)
         empty += not names
         if names:
             print(f"{question!r}: nothing, found {names[:5]}")
     return Figures(
-        sum(right in names for names, right in answers) / len(answers),
-        sum(right in names[:1] for names, right in answers) / len(answers),
+        sum(not set(right).isdisjoint(names) for names, right in answers) / len(answers),
+        sum(not set(right).isdisjoint(names[:1]) for names, right in answers) / len(answers),
         empty / len(absent),
     )
 
 
 def test_questions_of_the_tuned_list_are_answered() -> None:
-    reached = figures(loose_lists.TUNED, loose_lists.ABSENT)
+    reached = figures(MEMORY, loose_lists.TUNED, loose_lists.ABSENT)
     print(reached)
     assert reached.recall >= 0.97 and reached.first >= 0.95 and reached.empty >= 0.95
 
 
 def test_questions_that_were_written_afterwards_are_answered_too() -> None:
-    reached = figures(loose_lists.HELD_BACK, loose_lists.HELD_BACK_ABSENT)
+    reached = figures(MEMORY, loose_lists.HELD_BACK, loose_lists.HELD_BACK_ABSENT)
     print(reached)
     assert reached.recall >= 0.95 and reached.first >= 0.9 and reached.empty >= 0.9
+
+
+@pytest.mark.parametrize(
+    ("questions", "absent"),
+    [
+        pytest.param(town_lists.QUESTIONS, town_lists.NOTHING, id="measured while the search was mended"),
+        pytest.param(town_lists.LATE, town_lists.LATE_NOTHING, id="measured at the end"),
+    ],
+)
+def test_questions_about_a_town_are_answered(questions: list[tuple[str, str]], absent: list[str]) -> None:
+    reached = figures(graph_of(town_lists.ENTITIES, town_lists.RELATIONS), questions, absent)
+    print(reached)
+    assert reached.recall >= 0.95 and reached.first >= 0.9 and reached.empty >= 0.9
+
+
+def test_who_does_something_to_an_entity_comes_before_the_entity() -> None:
+    people = [("Ann Lee", "person", []), ("Bo", "person", []), ("Acme Tools", "company", ["Makes saws"])]
+    graph = graph_of(people, [("Ann Lee", "Acme Tools", "manages"), ("Bo", "Acme Tools", "works_at")])
+    assert found(graph, "who manages Acme Tools?")[:2] == ["Ann Lee", "Acme Tools"]
+    assert found(graph, "works at acme")[:2] == ["Bo", "Acme Tools"]
+    assert found(graph, "who is the manager of Acme")[0] == "Ann Lee"
+    assert found(graph, "Which saws does Acme make")[0] == "Acme Tools"
 
 
 WORDS = [
@@ -119,21 +141,22 @@ def test_an_index_that_followed_a_change_answers_as_a_new_one(
     ]
 
 
-def test_a_change_indexes_its_own_block_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_indexes_its_own_lines_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = graph_of([(f"N{n}", "t", ["tea"]) for n in range(1000)], [])
     assert found(graph, "N7 teas")[0] == "N7"
-    indexed: list[int] = []
-    put = wordindex.WordIndex._put_entities
+    indexed: list[str] = []
+    words_of_entity = wordindex.WordIndex._words_of_entity
 
-    def noted(index: wordindex.WordIndex, number: int, block: Block[EntityLine]) -> None:
-        indexed.append(number)
-        put(index, number, block)
+    def noted(index: wordindex.WordIndex, line: EntityLine) -> object:
+        indexed.append(line.name)
+        return words_of_entity(index, line)
 
-    monkeypatch.setattr(wordindex.WordIndex, "_put_entities", noted)
+    monkeypatch.setattr(wordindex.WordIndex, "_words_of_entity", noted)
     after = graph.adding([new_entity("Zebra crossing", "t", [])])
     assert found(after, "zebras") == ["Zebra crossing"]
-    assert indexed == [3]
+    assert indexed == ["Zebra crossing"]
     assert found(graph, "zebras") == [], "the old snapshot is answered from what it holds"
+    assert indexed == ["Zebra crossing"] * 2
 
 
 def test_without_memory_for_an_index_a_search_answers_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import unicodedata
+from random import Random
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from memory_app.graph.blocks import SPAN, Block
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.jsonl.records import RelationLine, new_entity, new_relation
+from memory_app.text import fold
 from tests.tools.model import Model
 
 
@@ -154,6 +156,43 @@ def test_search_agrees_with_the_naive_rules(entities: dict[str, list[str]], quer
     model = Model()
     model.create_entities([{"name": n, "entityType": "", "observations": held} for n, held in entities.items()])
     assert found(graph_of(entities), query) == [entity["name"] for entity in model.matches(query)]
+
+
+COMMON = ["tea", "green", "teapot", "a", "é", "cup 7", "7", "x-ray", "rare"]
+_ONE_IN = {"rare": 300, "7": 20, "cup 7": 9, "x-ray": 5}
+
+
+@given(st.integers(0, 3), st.lists(st.sampled_from([*COMMON, "no"]), min_size=1, max_size=4), st.integers(0, 5))
+@settings(max_examples=60, deadline=None)
+def test_words_that_are_common_or_rare_find_what_the_naive_rules_find(
+    seed: int, words: list[str], changed: int
+) -> None:
+    graph = MANY[seed]
+    for number in range(changed):  # blocks that are new beside some that remember whose lines hold a word
+        line = graph.entities[f"N{number * 90}"]
+        graph = graph.replacing([new_entity(line.name, "", [COMMON[number], "tea green"]).placed(line.order)])
+    query = " ".join(words)
+    texts = [(line.name, [line.name, *line.observations()]) for line in graph.first_entities()]
+    whole = [name for name, held in texts if any(fold(query) in fold(text) for text in held)]
+    parts = fold(query).split()
+    all_words = [name for name, held in texts if all(any(part in fold(text) for text in held) for part in parts)]
+    assert found(graph, fold(query)) == (whole or all_words)
+
+
+def _many(seed: int) -> Graph:
+    chance = Random(seed)
+    return graph_of(
+        {
+            f"N{n}": [
+                " ".join(word for word in chance.sample(COMMON, 9) if chance.randrange(_ONE_IN.get(word, 2)) == 0)
+                for _ in range(2)
+            ]
+            for n in range(2 * SPAN + 40)
+        }
+    )
+
+
+MANY = [_many(seed) for seed in range(4)]
 
 
 def ends(lines: list[RelationLine]) -> list[str]:

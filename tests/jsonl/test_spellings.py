@@ -59,6 +59,9 @@ def test_an_entity_under_other_keys_is_read(line: str, expected: Any) -> None:
         '{"type":"relation","from_entity":"Ann","to_entity":"Bo","relationType":"knows"}',
         '{"type":"relation","from_id":"Ann","to_id":"Bo","relation_type":"knows"}',
         '{"type":"knows","from":"Ann","to":"Bo"}',
+        '{"type":"relation","from":"Ann","to":"Bo","rel":"knows","weight":0.95}',
+        '{"type":"relationship","source":"Ann","target":"Bo","relation_type":"knows","attributes":{}}',
+        '{"type":"relationship","from":"Ann","to":"Bo","relationType":"knows"}',
     ],
 )
 def test_a_relation_under_other_keys_is_read(line: str) -> None:
@@ -208,5 +211,8 @@ def test_a_document_is_read_beside_lines_that_cannot_be() -> None:
     assert contents.tail == (b'{"type":"entity","na',)
 
 
-def test_a_known_marker_line_is_no_notice() -> None:
-    assert shapes.read(f'{{"type":"_aim","source":"x"}}\n{ANN}\n'.encode()).notices == ()
+@pytest.mark.parametrize(
+    "marker", ['{"type":"_aim","source":"x"}', '{ "_type": "_aim", "source": "x", "v": 2 }', '{"type":"_memory"}']
+)
+def test_a_known_marker_line_is_no_notice(marker: str) -> None:
+    assert shapes.read(f"{marker}\n{ANN}\n".encode()).notices == ()

@@ -1,9 +1,10 @@
 """`python -m tests.platforms [PART[=WORD]...]`: the archive on every interpreter, system and client to be had here.
 
 The archive is the one that MEMORY_SERVER_PYZ names; of a part with a WORD only the rows run that have it in their name,
-as `debian=riscv64`. Prints the table; without PARTs it also writes it to RESULTS.md and, in short, to the README. The
-exit status is 1 if something that ran failed; what cannot run here is a line of the table and no failure. The
-interpreters of this machine are run one by one, all else two at a time.
+as `debian=riscv64`. Prints the table; without PARTs it also writes it to RESULTS.md and, in short, to the guide's page
+`platforms`. The part `clients`, run as a whole, writes what it saw into the page `clients`. The exit status is 1 if
+something that ran failed; what cannot run here is a line of the table and no failure. The interpreters of this
+machine are run one by one, all else two at a time.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _PARTS: Final[Mapping[str, Callable[[Path], list[Job]]]] = {
 _ALONE: Final = ("interpreters",)
 _AT_ONCE: Final = 2
 _RESULTS: Final = Path(__file__).with_name("RESULTS.md")
-_README: Final = ROOT / "README.md"
+_GUIDE: Final = ROOT / "memory_app" / "guide"
 _TEXT: Final = """# One archive, run on what one Linux machine can have
 
 Written by `make platforms`; the archive was {archive}. Each place runs the same suite
@@ -51,7 +52,7 @@ compiled for this (`compiled.py`): no registry that is used here has them.
 The run took {minutes:.0f} minutes.
 """
 _SHORT: Final = """
-What `make platforms` ran with {archive} ([all rows](tests/platforms/RESULTS.md)):
+What `make platforms` ran with {archive} (all rows stand in `tests/platforms/RESULTS.md`):
 
 {table}
 """
@@ -69,6 +70,8 @@ def main(arguments: list[str]) -> int:
     found = _run(wanted, kept)
     result = table(found)
     print(result, end="")
+    if wanted.get("clients") == "":
+        _rewrite("clients", clients.told([row for row in found if row.platform == "client"]))
     if not arguments:
         from memory_app import __version__
 
@@ -76,10 +79,16 @@ def main(arguments: list[str]) -> int:
         text = _TEXT.format(archive=about, table=result, minutes=(time.monotonic() - began) / 60)
         _RESULTS.write_text(text, "utf-8")
         short = _SHORT.format(archive=about, table=short_table(found))
-        _README.write_text(marked(_README.read_text("utf-8"), "run", short), "utf-8")
+        _rewrite("platforms", short, "run")
     failed = sum(row.run - row.passed for row in found)
     print(f"{sum(row.passed for row in found)} passed, {failed} failed")
     return 1 if failed else 0
+
+
+def _rewrite(page: str, text: str, mark: str = "") -> None:
+    """Put this between the marks of a page of the guide, which have the page's name unless another is given."""
+    path = _GUIDE / f"{page}.md"
+    path.write_text(marked(path.read_text("utf-8"), mark or page, text), "utf-8")
 
 
 def _run(wanted: Mapping[str, str], archive: Path) -> list[Row]:

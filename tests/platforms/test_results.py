@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from build.platform_table import README
+from build.platform_table import PAGE
 from tests.platforms.fetching import Missing
 from tests.platforms.results import Job, Row, rows_of, short_table, table
 
@@ -40,6 +40,6 @@ def test_the_readmes_table_has_one_line_for_each_platform_and_outcome() -> None:
     ]
 
 
-def test_the_readme_has_the_place_for_it() -> None:
-    text = README.read_text("utf-8")
+def test_the_guide_has_the_place_for_it() -> None:
+    text = PAGE.read_text("utf-8")
     assert text.count("<!-- run:begin -->") == text.count("<!-- run:end -->") == 1

@@ -1,6 +1,6 @@
 """Servers that break one promise, for the checkers to be seen catching them.
 
-python -m tests.stress.broken_server FAULT
+python -m tests.stress.broken_server FAULT [ARGUMENT ...]
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, Final
 from memory_app import cli
 from memory_app.disk import calls as disk
 from memory_app.lock.lock import Lock
+from memory_app.storage import history
 from memory_app.storage.store import Store
 
 _GAP: Final = 0.004  # seconds between the last check and the rename: what otherwise takes an hour to happen
@@ -45,6 +46,12 @@ def _with_stale_reads() -> None:
     broken.peek = lambda self: None if self._snapshot is None else self._snapshot.graph
 
 
+def _without_history() -> None:
+    """Keeps a generation at the first save of a day, but none before a delete."""
+    broken: Any = history
+    broken.takes_away = lambda before, after: False
+
+
 def _ordinary() -> None:
     """Breaks nothing."""
 
@@ -53,6 +60,7 @@ FAULTS: Final = {
     "no-lock": _without_lock,
     "no-save": _without_saving,
     "stale": _with_stale_reads,
+    "no-history": _without_history,
     "none": _ordinary,
 }
 
@@ -64,4 +72,4 @@ def command(fault: str) -> list[str]:
 
 if __name__ == "__main__":
     FAULTS[sys.argv[1]]()
-    sys.exit(cli.main([]))
+    sys.exit(cli.main(sys.argv[2:]))

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from memory_app.commands.upkeep.past import Step
+from memory_app.commands.upkeep.recovery import undone
+from memory_app.graph.graph import Graph
 from tests.faults import crashes
 from tests.faults.folders import folder
-from tests.stress import broken_server, histories, kills, writers
+from tests.stress import broken_server, crowd, histories, kills, recovery, writers
 from tests.stress.figures import Figures
 
 _SEED: Final = 1
@@ -41,6 +44,12 @@ def histories_with_stale_reads() -> list[str]:
     return histories.run(range(6), processes=5, calls=12, command=command).losses
 
 
+def http_after_a_lie() -> list[str]:
+    """A server that says it has stored what it has not, and starts anew without it."""
+    losses = crowd.run(clients=4, seconds=2, command=broken_server.command("no-save")).losses
+    return [loss for loss in losses if "missing, though it was acknowledged" in loss]
+
+
 def a_crash_without_a_sync_of_the_file() -> list[str]:
     def left_out(name: str, path: str) -> bool:
         return name == "fsync" and path.endswith(".tmp")
@@ -52,16 +61,39 @@ def a_crash_in_a_write_in_place() -> list[str]:
     return crashes.run((crashes.IN_PLACE,), enough=1).losses
 
 
+def a_recovery_without_a_generation_before_a_delete() -> list[str]:
+    losses = recovery.run(_SEED, rounds=1, processes=2, most=4, command=broken_server.command("no-history")).losses
+    return [loss for loss in losses if "is not there after all was undone" in loss]
+
+
+def a_recovery_by_putting_the_old_file_back() -> list[str]:
+    """An undo that brings back the state before the change as a whole loses what was added since."""
+    losses = recovery.run(_SEED, rounds=1, processes=2, most=4, undo=lambda step, graph: step.before).losses
+    return [loss for loss in losses if "new-" in loss]
+
+
+def a_recovery_whose_undos_cannot_be_undone() -> list[str]:
+    def undo(step: Step, graph: Graph) -> Graph:
+        return undone(graph, step.before, step.after, both=False)
+
+    losses = recovery.run(_SEED, rounds=1, processes=2, most=4, undo=undo).losses
+    return [loss for loss in losses if "undoing the undos" in loss]
+
+
 CHECKS: Final[tuple[Callable[[], list[str]], ...]] = (
     kill_after_a_lie,
     writers_without_a_lock,
     histories_without_a_lock,
     histories_with_stale_reads,
+    http_after_a_lie,
     a_crash_without_a_sync_of_the_file,
     a_crash_in_a_write_in_place,
+    a_recovery_without_a_generation_before_a_delete,
+    a_recovery_by_putting_the_old_file_back,
+    a_recovery_whose_undos_cannot_be_undone,
 )
 
-QUICK: Final = (kill_after_a_lie, histories_without_a_lock)
+QUICK: Final = (kill_after_a_lie, histories_without_a_lock, a_recovery_by_putting_the_old_file_back)
 """A few seconds, for each run of the tests."""
 
 

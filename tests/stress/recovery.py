@@ -1,6 +1,7 @@
 """Recovery: random changes by several processes, some of them killed, then everything undone.
 
-Fewer changes take something away than generations are kept. Afterwards:
+Fewer changes take something away than generations are kept. Things that were in the first file are deleted, and things
+that were added since. Afterwards:
 
 1. undoing all of them brings back all that the first file held, and all that was added and acknowledged is there;
 2. every generation is a whole memory;
@@ -14,10 +15,12 @@ import itertools
 import os
 import random
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
 from memory_app.commands.upkeep import past
+from memory_app.commands.upkeep.past import Step
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.jsonl.records import new_entity, new_relation
@@ -37,12 +40,20 @@ _MOST: Final = NEWEST // 3
 Said = tuple[str, ...]
 
 
-def run(seed: int, rounds: int, processes: int = 3) -> Figures:
-    """So many memories, each changed, killed at and undone."""
+def run(
+    seed: int,
+    rounds: int,
+    processes: int = 3,
+    most: int = _MOST,
+    command: list[str] | None = None,
+    undo: Callable[[Step, Graph], Graph] = Step.undo,
+) -> Figures:
+    """So many memories, each changed until it has `most` generations, killed at and undone."""
     figures = Figures("recovery")
     for number in range(rounds):
-        with folder() as inside:
-            _Round(inside, random.Random(f"{seed}/{number}"), figures, f"memory {number}").run(processes)
+        with folder() as inside, contextlib.ExitStack() as stack:
+            one = _Round(inside, random.Random(f"{seed}/{number}"), figures, f"memory {number}", command, undo)
+            one.run(stack, processes, most)
     return figures
 
 
@@ -54,15 +65,25 @@ def said(graph: Graph) -> set[Said]:
 
 
 class _Round:
-    def __init__(self, inside: Path, chance: random.Random, figures: Figures, name: str) -> None:
+    def __init__(
+        self,
+        inside: Path,
+        chance: random.Random,
+        figures: Figures,
+        name: str,
+        command: list[str] | None,
+        undo: Callable[[Step, Graph], Graph],
+    ) -> None:
         self.memory = inside / "memory.jsonl"
         self._random = chance
         self._figures = figures
         self._name = name
+        self._command = command
+        self._undone = undo
         self._added: set[Said] = set()
         self._mutex = threading.Lock()
 
-    def run(self, processes: int) -> None:
+    def run(self, stack: contextlib.ExitStack, processes: int, most: int) -> None:
         names = [f"e{number}" for number in range(_ENTITIES)]
         store = self._store()
         lines = [new_entity(name, "t", [f"{name}-{n}" for n in range(3)]).raw for name in names]
@@ -70,25 +91,30 @@ class _Round:
         put(self.memory, b"\n".join(lines) + b"\n")
         first = said(store.graph())
         store.close()
-        while len(generations(str(self.memory))) < _MOST:
-            self._change_and_kill(processes, names)
+        drivers: list[Driver] = []
+        for _ in range(most):  # each time leaves one at least
+            if len(generations(str(self.memory))) >= most:
+                break
+            missing = servers.started_together(self.memory, processes - len(drivers), self._command)
+            drivers += map(stack.enter_context, missing)
+            self._change_and_kill(drivers, names)
+            drivers.pop(0)
         self._undo(first)
 
     def _store(self) -> Store:
         return Store(str(self.memory), lambda text: None)
 
-    def _change_and_kill(self, processes: int, names: list[str]) -> None:
-        """Several servers change the memory at once; one of them is killed while it has calls in flight."""
-        with contextlib.ExitStack() as stack:
-            drivers = [stack.enter_context(one) for one in servers.started_together(self.memory, processes)]
-            threads = [
-                threading.Thread(target=self._write, args=(driver, self._calls(names), place == 0))
-                for place, driver in enumerate(drivers)
-            ]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
+    def _change_and_kill(self, drivers: list[Driver], names: list[str]) -> None:
+        """Several servers change the memory at once; the first is killed while it has calls in flight."""
+        calls = [self._calls(names) for _ in drivers]
+        threads = [
+            threading.Thread(target=self._write, args=(driver, calls[place], place == 0))
+            for place, driver in enumerate(drivers)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
 
     def _calls(self, names: list[str]) -> list[tuple[str, dict[str, Any], set[Said]]]:
         found: list[tuple[str, dict[str, Any], set[Said]]] = []
@@ -107,6 +133,8 @@ class _Round:
                 found.append(
                     ("delete_relations", {"relations": [{"from": other, "to": name, "relationType": "r"}]}, set())
                 )
+        if earlier := sorted(thing for thing in self._added if len(thing) == 1):
+            found.append(("delete_entities", {"entityNames": list(self._random.choice(earlier))}, set()))
         for _ in range(3):
             new = f"new-{self._random.getrandbits(64):x}"
             found.append(("create_entities", servers.entity(new, "a fact"), {(new,), (new, "a fact")}))
@@ -149,7 +177,7 @@ class _Round:
         for name in names:
 
             def change(graph: Graph, name: str = name) -> tuple[Graph, None]:
-                return past.chosen(name, str(self.memory), graph).undo(graph), None
+                return self._undone(past.chosen(name, str(self.memory), graph), graph), None
 
             store.submit(change, "undo").result(_ANSWER)
             self._figures.count("undos")

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Final
 
 from tests.faults import crashes, loop
-from tests.stress import checkers, command_faults, histories, inputs, kills, recovery, unlocked, writers
+from tests.stress import checkers, command_faults, crowd, histories, inputs, kills, recovery, unlocked, writers
 from tests.stress.figures import Figures
 
 _STARTS: Final = 8  # of the distinct crash states, every so many is also started on
@@ -33,6 +33,7 @@ PARTS: Final[dict[str, Callable[[int], Figures]]] = {
     "unlocked-slow": lambda seed: unlocked.run(seed, 400, pause=0.1),
     "in-place": lambda seed: unlocked.run_in_place(seed, 120),
     "recovery": lambda seed: recovery.run(seed, rounds=20),
+    "http": lambda seed: crowd.run(clients=500, seconds=30),
     "checkers": lambda seed: checkers.run(),
 }
 """By name, in the order in which they run. Together they take a quarter of an hour on a machine with two cores."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.stress import checkers, histories, kills, writers
+from tests.stress import checkers, crowd, histories, kills, writers
 from tests.stress.figures import Figures
 
 SEED = 20261130
@@ -37,6 +37,11 @@ def test_many_writers_lose_nothing_and_double_nothing(archive: Path) -> None:
 def test_concurrent_calls_to_five_servers_are_linearizable(archive: Path) -> None:
     figures = histories.run(range(SEED, SEED + 4), processes=5, calls=8)
     assert figures.losses == [] and figures.counts["of them overlapping"] > 20
+
+
+def test_no_acknowledged_write_over_http_is_lost_by_a_restart(archive: Path) -> None:
+    figures = crowd.run(clients=20, seconds=2)
+    assert figures.losses == [] and figures.counts["writes acknowledged"] > 20
 
 
 @pytest.mark.parametrize(

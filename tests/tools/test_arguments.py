@@ -201,7 +201,16 @@ def test_a_page_that_makes_no_sense_is_refused(key: str, value: object) -> None:
             "an array,",
             "it is missing; what came is an object with the keys things",
         ),
-        ("create_entities", {"entities": None}, "entities", "an array,", "it is missing"),
+        ("create_entities", {"entities": None}, "entities", "an array,", "it is null"),
+        ("delete_entities", {"entityNames": None}, "entityNames", "an array of strings", "it is null"),
+        ("search_nodes", {"query": None}, "query", "a string", "it is null"),
+        (
+            "add_observations",
+            {"observations": [{"entityName": "A", "contents": None}]},
+            "observations[0].contents",
+            "an array of strings",
+            "it is null",
+        ),
         ("create_entities", {"entities": 7}, "entities", "an array,", "it is the number 7"),
         ("create_entities", {"entities": ["Ann"]}, "entities[0]", "an object with name", 'it is the string "Ann"'),
         (

@@ -26,6 +26,7 @@ _HASH: Final = "fdd263c998388f1a8e67cad02677e612d946248bd44d163be5e8650ea31f95f8
 _FETCH_SECONDS: Final = 60.0
 # The best practices of axe beside the rules of WCAG 2.2 AA.
 _TAGS: Final = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+_RULES_OF_COLOURS: Final = ["color-contrast", "link-in-text-block"]
 
 
 def script() -> str:
@@ -48,11 +49,15 @@ def _is_right(wheel: Path) -> bool:
     return wheel.is_file() and hashlib.sha256(wheel.read_bytes()).hexdigest() == _HASH
 
 
-def violations(page: chromium.Page, text: str) -> list[str]:
-    """What axe finds on the page as it is: each rule with the elements that break it."""
+def violations(page: chromium.Page, text: str, *, colours: bool = False) -> list[str]:
+    """What axe finds on the page as it is: each rule with the elements that break it.
+
+    `colours`: only the rules that look at colours, where the others have been tried on the same state.
+    """
     if not page.evaluate("typeof window.axe === 'object'"):
         page.evaluate(f"{text}; undefined")
-    options = {"runOnly": {"type": "tag", "values": _TAGS}, "resultTypes": ["violations"]}
+    only = {"type": "rule", "values": _RULES_OF_COLOURS} if colours else {"type": "tag", "values": _TAGS}
+    options = {"runOnly": only, "resultTypes": ["violations"]}
     found: list[dict[str, Any]] = page.evaluate(
         f"axe.run(document, {json.dumps(options)}).then(r => r.violations.map(v => "
         "({ id: v.id, nodes: v.nodes.map(n => n.html.slice(0, 150) + ' ' + n.failureSummary) })))"

@@ -16,7 +16,7 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -56,13 +56,14 @@ def quoted(text: str) -> str:
 class Browser:
     """One running browser. `page` opens pages in it."""
 
-    def __init__(self, path: str, profile: str) -> None:
+    def __init__(self, path: str, profile: str, flags: Sequence[str] = (), patience: float = PATIENCE) -> None:
+        self.patience = patience
         commands, self._commands = _pipe_above_the_standard_ones()
         self._answers, answers = _pipe_above_the_standard_ones()
         nothing = os.open(os.devnull, os.O_RDWR)
         actions = [(os.POSIX_SPAWN_DUP2, nothing, number) for number in (0, 1, 2)]
         actions += [(os.POSIX_SPAWN_DUP2, commands, 3), (os.POSIX_SPAWN_DUP2, answers, 4)]
-        command = [path, *_FLAGS, f"--user-data-dir={profile}", "about:blank"]
+        command = [path, *_FLAGS, *flags, f"--user-data-dir={profile}", "about:blank"]
         self._pid = os.posix_spawn(path, command, os.environ, file_actions=actions, setpgroup=0)
         for descriptor in (commands, answers, nothing):
             os.close(descriptor)
@@ -96,7 +97,7 @@ class Browser:
         while data:
             data = data[os.write(self._commands, data) :]
         try:
-            answer = result.get(timeout=PATIENCE)
+            answer = result.get(timeout=self.patience)
         except queue.Empty:
             raise TimeoutError(f"no answer to {method}") from None
         if "error" in answer:
@@ -145,10 +146,14 @@ class Page:
             self.call(f"{domain}.enable")
         screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
         self.call("Emulation.setDeviceMetricsOverride", **screen)
-        features = [{"name": name.replace("_", "-"), "value": value} for name, value in media.items()]
-        self.call("Emulation.setEmulatedMedia", features=features)
+        self.pretend(**media)
         self.call("Page.navigate", url=address)
         self.wait("document.readyState === 'complete' && location.protocol !== 'about:'")
+
+    def pretend(self, **media: str) -> None:
+        """Have the page believe in some media features and no others, such as prefers_color_scheme="dark"."""
+        features = [{"name": name.replace("_", "-"), "value": value} for name, value in media.items()]
+        self.call("Emulation.setEmulatedMedia", features=features)
 
     def notice(self, method: str, details: dict[str, Any]) -> None:
         if method == "Runtime.exceptionThrown":
@@ -169,7 +174,7 @@ class Page:
 
     def wait_for_problem(self, word: str) -> None:
         """Wait until the page has complained about something."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + self._browser.patience
         while not any(word in problem for problem in self.problems):
             if time.monotonic() > end:
                 raise TimeoutError(f"no such problem: {word}; problems: {self.problems}")
@@ -184,7 +189,7 @@ class Page:
 
     def wait(self, expression: str) -> None:
         """Wait until an expression is true."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + self._browser.patience
         while True:
             try:
                 if self.evaluate(f"Boolean({expression})"):
@@ -198,7 +203,7 @@ class Page:
 
     def wait_loaded(self) -> None:
         """Wait until a page is there whose scripts are off, so that it cannot tell by itself."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + self._browser.patience
         while self.evaluate("document.readyState") != "complete" and time.monotonic() < end:
             pass
 
@@ -258,11 +263,11 @@ class Page:
 
 
 @contextlib.contextmanager
-def running(path: str) -> Iterator[Browser]:
+def running(path: str, *flags: str, patience: float = PATIENCE) -> Iterator[Browser]:
     """A browser with a new, empty profile."""
     # Not a test's own folder: helper processes of the browser may still write there while it is removed.
     profile = tempfile.mkdtemp(prefix="chromium-profile-")
-    browser = Browser(path, profile)
+    browser = Browser(path, profile, flags, patience)
     try:
         yield browser
     finally:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import pytest
 
 from memory_app import viewer
-from tests.viewer import chromium
+from tests.viewer import chromium, memories
+from tests.viewer.serving import Served
+from tests.viewer.steps import READY, STILL
 
 # Where motion is no matter: the layout is at its end, and the camera at its place, in a frame instead of a second.
 AT_ONCE: Final = {"prefers_reduced_motion": "reduce"}
+
+
+Look = Callable[..., chromium.Page]
 
 
 class Open(Protocol):
@@ -51,3 +56,28 @@ def open_page(browser: chromium.Browser, tmp_path: Path) -> Iterator[Open]:
         for page in pages:
             page.evaluate("new Promise(requestAnimationFrame)")
             assert page.problems == []
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Path:
+    path = tmp_path / "memory.jsonl"
+    memories.write(path, memories.example())
+    return path
+
+
+@pytest.fixture
+def look(browser: chromium.Browser) -> Iterator[Look]:
+    with contextlib.ExitStack() as stack:
+        pages: list[chromium.Page] = []
+
+        def opened(served: Served, **options: Any) -> chromium.Page:
+            pages.append(stack.enter_context(browser.page(served.address, **(AT_ONCE | options))))
+            pages[-1].wait(READY)
+            if pages[-1].is_hidden("#notice"):
+                pages[-1].wait(STILL)
+            return pages[-1]
+
+        yield opened
+        for page in pages:
+            # The program has ended by now, and has refused what a test wanted refused: the browser notes both.
+            assert [one for one in page.problems if "Failed to load resource" not in one] == []

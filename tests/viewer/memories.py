@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from pathlib import Path
 from typing import Any, Final
 
 COMMITTEE: Final = "The steering committee for the consolidation of regional customer data platforms"
@@ -91,3 +92,19 @@ def many(size: int, seed: int = 1) -> str:
             target = group if chance.random() < 0.7 else chance.randrange(number)
             relations.append((names[number], chance.choice(verbs), names[target]))
     return graph(entities, relations)
+
+
+def write(path: Path, graph: str) -> None:
+    """A memory file of a graph, put in place by a rename, as another program does it."""
+    data: dict[str, list[dict[str, Any]]] = json.loads(graph)
+    lines = [{"type": "entity", **one} for one in data["entities"]] + [
+        {"type": "relation", **one} for one in data["relations"]
+    ]
+    new = path.with_suffix(".new")
+    text = "".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in lines)
+    new.write_text(text, encoding="utf-8")
+    new.replace(path)
+
+
+def stored(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from tests.viewer import chromium
 
+READY: Final = "document.body?.dataset.ready"
 STILL: Final = "document.querySelector('#graph').dataset.state === 'still'"
 
 
@@ -75,6 +76,15 @@ def drag(page: chromium.Page, x: float, y: float, dx: float, dy: float) -> None:
     for step in range(1, 6):
         page.mouse("mouseMoved", x + dx * step / 5, y + dy * step / 5, button="left", buttons=1)
     page.mouse("mouseReleased", x + dx, y + dy, button="left", clickCount=1)
+
+
+def toast(page: chromium.Page, text: str) -> None:
+    page.wait(f"document.querySelector('#toast').textContent.includes({chromium.quoted(text)})")
+
+
+def positions(page: chromium.Page) -> dict[str, tuple[int, int]]:
+    """Where the names stand that are drawn."""
+    return {one["text"]: (round(one["x"]), round(one["y"])) for one in drawn(page) if one["text"]}
 
 
 def drawn(page: chromium.Page) -> list[dict[str, Any]]:

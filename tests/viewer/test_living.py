@@ -5,77 +5,21 @@ The end of each test also demands: no error, no violation of the policy, no requ
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.viewer import chromium, memories, serving
-from tests.viewer.conftest import AT_ONCE
-from tests.viewer.serving import Served
-from tests.viewer.steps import STILL, chosen, drawn, focused, go_to, wait_for
+from tests.viewer.conftest import Look
+from tests.viewer.memories import stored, write
+from tests.viewer.steps import READY, STILL, chosen, focused, go_to, look_for, positions, toast, wait_for
 from tests.viewer.test_memories import PROBES
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="a terminal of its own is had on POSIX systems alone")
-
-READY = "document.body?.dataset.ready"
-Look = Callable[..., chromium.Page]
-
-
-def write(path: Path, graph: str) -> None:
-    """A memory file of a graph, put in place by a rename, as another program does it."""
-    data: dict[str, list[dict[str, Any]]] = json.loads(graph)
-    lines = [{"type": "entity", **one} for one in data["entities"]] + [
-        {"type": "relation", **one} for one in data["relations"]
-    ]
-    new = path.with_suffix(".new")
-    text = "".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in lines)
-    new.write_text(text, encoding="utf-8")
-    new.replace(path)
-
-
-def stored(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Path:
-    path = tmp_path / "memory.jsonl"
-    write(path, memories.example())
-    return path
-
-
-@pytest.fixture
-def look(browser: chromium.Browser) -> Iterator[Look]:
-    with contextlib.ExitStack() as stack:
-        pages: list[chromium.Page] = []
-
-        def opened(served: Served, **options: Any) -> chromium.Page:
-            pages.append(stack.enter_context(browser.page(served.address, **(AT_ONCE | options))))
-            pages[-1].wait(READY)
-            if pages[-1].is_hidden("#notice"):
-                pages[-1].wait(STILL)
-            return pages[-1]
-
-        yield opened
-        for page in pages:
-            # The program has ended by now, and has refused what a test wanted refused: the browser notes both.
-            assert [one for one in page.problems if "Failed to load resource" not in one] == []
-
-
-def toast(page: chromium.Page, text: str) -> None:
-    page.wait(f"document.querySelector('#toast').textContent.includes({chromium.quoted(text)})")
-
-
-def positions(page: chromium.Page) -> dict[str, tuple[int, int]]:
-    """Where the names stand that are drawn."""
-    return {one["text"]: (round(one["x"]), round(one["y"])) for one in drawn(page) if one["text"]}
 
 
 def test_the_token_leaves_the_address_and_holds_for_a_reload(memory: Path, look: Look) -> None:
@@ -87,6 +31,18 @@ def test_the_token_leaves_the_address_and_holds_for_a_reload(memory: Path, look:
         page.call("Page.reload")
         page.wait(READY)
         assert page.text("#counts") == "16 entities · 22 relations"
+
+
+def test_a_search_of_which_nothing_holds_the_words_shows_what_comes_near(memory: Path, look: Look) -> None:
+    with serving.serving(memory) as served:
+        page = look(served)
+        assert look_for(page, "Harbuor project deadlines") == []
+        page.wait("document.querySelector('#found').textContent.startsWith('No entity holds these words')")
+        assert page.texts(".option-name")[0] == "Harbour"
+        page.press("Enter")
+        assert chosen(page) == "Harbour"
+        look_for(page, "zebra crossing")
+        page.wait("document.querySelector('#found').textContent === 'Nothing found'")
 
 
 def test_it_begins_with_the_entity_that_was_asked_for(memory: Path, look: Look) -> None:
@@ -141,35 +97,6 @@ def test_what_is_looked_at_stays_while_the_memory_changes(memory: Path, look: Lo
         page.wait("document.querySelector('#panel').hidden")
 
 
-def test_an_observation_is_added_edited_and_deleted_by_keys_alone(memory: Path, look: Look) -> None:
-    with serving.serving(memory) as served:
-        page = look(served)
-        go_to(page, "winter")
-        page.focus("section .adding button")
-        page.press("Enter")
-        assert page.evaluate("document.activeElement.tagName") == "TEXTAREA"
-        page.type("Middlemarch")
-        page.press("Enter")
-        toast(page, "Added an observation to Winter reading list")
-        page.wait("document.querySelector('.fact')?.textContent === 'Middlemarch'")
-        page.focus(".observation-list .small")
-        page.press("Enter")
-        page.wait("document.activeElement.tagName === 'TEXTAREA'")
-        page.evaluate("document.activeElement.select()")
-        page.type("Emma")
-        page.press("Enter")
-        page.wait("document.querySelector('.fact')?.textContent === 'Emma'")
-        [entity] = [line for line in stored(memory) if line.get("name") == "Winter reading list"]
-        assert entity["observations"] == ["Emma"]
-        page.focus(".observation-list .small:nth-of-type(2)")
-        page.press("Enter")
-        page.wait("document.querySelector('.fact') === null")
-        toast(page, "Deleted an observation")
-        page.focus("#toast button")
-        page.press("Enter")
-        page.wait("document.querySelector('.fact')?.textContent === 'Emma'")
-
-
 def test_escape_leaves_an_edit_without_a_change(memory: Path, look: Look) -> None:
     with serving.serving(memory) as served:
         before = memory.read_bytes()
@@ -212,40 +139,6 @@ def test_an_edit_of_what_was_changed_meanwhile_is_refused_and_told(memory: Path,
         page.press("Enter")
         toast(page, "changed or deleted meanwhile")
         assert "of today" in page.evaluate("document.querySelector('textarea').value"), "what was written is not lost"
-
-
-def test_entities_and_relations_are_added_renamed_merged_and_deleted(memory: Path, look: Look) -> None:
-    with serving.serving(memory) as served:
-        page = look(served)
-
-        def ask(opener: str, **values: str) -> None:
-            found = f"[...document.querySelectorAll('button')].find(b => [b.textContent, b.id].includes('{opener}'))"
-            page.evaluate(f"{found}.click()")
-            page.wait("document.querySelector('.question')?.open")
-            inputs = "document.querySelectorAll('.question :is(input, select, textarea)')"
-            for place, value in enumerate(values.values()):
-                page.evaluate(f"{inputs}[{place}].value = {chromium.quoted(value)}")
-            page.click(".question [type=submit]")
-
-        ask("add", name="Harbour crane", type="system", fact="Lifts")
-        wait_for(page, "Harbour crane")
-        ask("Add a relation", way="from", type="stands in", other="Harbour")
-        toast(page, "Added Harbour crane stands in Harbour")
-        page.wait("document.querySelector('.relation .verb')?.textContent === '→ stands in'")
-        ask("Change type", type="machine")
-        page.wait("document.querySelector('#panel .kind').textContent === 'machine'")
-        ask("Rename", to="Crane")
-        wait_for(page, "Crane")
-        ask("Merge", into="Harbour")
-        wait_for(page, "Harbour")
-        assert "Lifts" in page.texts(".fact")
-        ask("Delete")
-        page.wait("document.querySelector('#panel').hidden")
-        toast(page, "Deleted Harbour")
-        page.click("#toast button")
-        page.wait("document.querySelector('#counts').textContent.startsWith('16 entities')")
-        page.wait("document.querySelector('#changes .amount').textContent.trim() === '7'")
-        assert "Lifts" in json.dumps(stored(memory))
 
 
 def test_two_pages_agree(memory: Path, look: Look) -> None:

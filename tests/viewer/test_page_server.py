@@ -13,7 +13,10 @@ from typing import Any
 
 import pytest
 
+from memory_app import cli
 from memory_app.server.http.page import HOST
+from memory_app.storage.history import generations
+from tests.placing import put
 from tests.viewer import serving
 from tests.viewer.serving import PATIENCE, ROOT, Served
 
@@ -26,7 +29,14 @@ MEMORY = (
     '{"type":"relation","from":"Ann","to":"Acme","relationType":"works at"}\n'
 )
 EDIT = {"do": "delete entity", "name": "Acme", "seen": []}
-PATHS = ("/memories", "/graph?memory=memory.jsonl", "/changes?memory=memory.jsonl&after=0")
+PATHS = (
+    "/memories",
+    "/graph?memory=memory.jsonl",
+    "/changes?memory=memory.jsonl&after=0",
+    "/history?memory=memory.jsonl",
+    "/state?memory=memory.jsonl&time=20260101T000000.000Z",
+    "/difference?memory=memory.jsonl&from=20260101T000000.000Z&to=now",
+)
 
 
 @pytest.fixture(scope="module")
@@ -42,12 +52,24 @@ def served(folder: Path) -> Iterator[Served]:
         yield found
 
 
+def test_a_search_of_the_page_ranks_as_the_tool_does_and_finds_what_comes_near(served: Served) -> None:
+    def names(query: object) -> object:
+        answer = served.ask("/search?memory=memory.jsonl", method="POST", body={"query": query})
+        return answer.json.get("names", answer.status)
+
+    assert names("green tea") == ["Ann"], SECRET
+    assert names("acme") == ["Acme"]
+    assert names("who works at Acme?") == ["Ann", "Acme"]
+    assert names("zebra") == []
+    assert names("x" * 2049) == names(None) == names(["tea"]) == 400
+
+
 def refused(served: Served, folder: Path, status: int, **headers: Any) -> None:
     """Every door is shut for such a request, nothing of the memory comes out, nothing is changed."""
     answers = [served.ask(path, **headers) for path in PATHS]
-    for path, body in (("/edit", EDIT), ("/undo", {"number": 1})):
+    for path, body in (("/edit", EDIT), ("/undo", {"number": 1}), ("/search", {"query": SECRET})):
         answers.append(served.ask(f"{path}?memory=memory.jsonl", method="POST", body=body, **headers))
-    assert [answer.status for answer in answers] == [status] * 5
+    assert [answer.status for answer in answers] == [status] * (len(PATHS) + 3)
     assert not any(SECRET.encode() in answer.body for answer in answers)
     assert (folder / "memory.jsonl").read_text() == MEMORY
 
@@ -102,6 +124,12 @@ def test_what_a_form_can_send_changes_nothing(served: Served, folder: Path, kind
         ("/graph?memory=../other.jsonl", "GET", None, 404),
         ("/graph?memory=/etc/passwd", "GET", None, 404),
         ("/graph", "GET", None, 404),
+        ("/history?memory=../other.jsonl", "GET", None, 404),
+        ("/state?memory=memory.jsonl&time=../../etc/passwd", "GET", None, 409),
+        ("/state?memory=memory.jsonl", "GET", None, 409),
+        ("/state?memory=memory.jsonl&time=now", "GET", None, 409),
+        ("/difference?memory=memory.jsonl&from=now&to=20260101T000000.000Z", "GET", None, 409),
+        ("/history?memory=memory.jsonl", "POST", {}, 405),
         ("/changes?memory=memory.jsonl&after=-1", "GET", None, 400),
         ("/changes?memory=memory.jsonl", "GET", None, 400),
         ("/edit?memory=memory.jsonl", "POST", b"{", 400),
@@ -120,6 +148,21 @@ def test_what_cannot_be_meant_is_refused(
 ) -> None:
     assert served.ask(path, method=method, body=body).status == status
     assert (folder / "memory.jsonl").read_text() == MEMORY
+
+
+def test_the_history_names_what_was_done_in_the_page_and_undo_takes_it_back(tmp_path: Path) -> None:
+    memory = tmp_path / "memory.jsonl"
+    put(memory, MEMORY)
+    with serving.serving(memory) as served:
+        assert served.edit(do="rename", name="Ann", to="Ann B.").status == 200
+        assert served.edit(do="add fact", entity="Ann B.", text="Sings").status == 200
+        assert served.edit(**EDIT).status == 200
+        assert served.ask("/undo?memory=memory.jsonl", method="POST", body={"number": 3}).status == 200
+    *_, add, rename = kept = generations(str(memory))
+    assert [one.reason for one in kept] == ["undo", "forget", "add", "rename"]
+    for one in (add, rename):
+        assert cli.main(["undo", one.stamp, "--file", str(memory)]) == 0
+    assert sorted(memory.read_text().splitlines()) == sorted(MEMORY.splitlines())
 
 
 def test_the_page_itself_holds_nothing_and_cannot_be_framed_or_kept(served: Served) -> None:
@@ -290,8 +333,9 @@ def test_it_ends_when_the_pages_have_been_closed(tmp_path: Path) -> None:
     memory = tmp_path / "memory.jsonl"
     memory.write_text(MEMORY)
     code = (
-        "import sys; from memory_app.server.http import page; from memory_app.server.stderr import Notices;"
-        "view = page.View('page', {'memory.jsonl': sys.argv[1]}, 'secret', left_seconds=0.2);"
+        "import sys; from memory_app.server.http import lookback, page; from memory_app.server.stderr import Notices;"
+        "past = lookback.Past(lambda path: None, lambda one, other: {});"
+        "view = page.View('page', {'memory.jsonl': sys.argv[1]}, 'secret', past, left_seconds=0.2);"
         "page.run(view, Notices(), page.Events(lambda at: print(at + '#token=secret', flush=True), lambda: None))"
     )
     with serving.running([sys.executable, "-c", code, str(memory)]) as served:

@@ -17,8 +17,8 @@ from tests.server.http import raw
 from tests.server.http.serving import serving as serving_http
 from tests.viewer import chromium, memories, serving
 from tests.viewer.conftest import AT_ONCE
-from tests.viewer.steps import go_to
-from tests.viewer.test_living import READY, stored, write
+from tests.viewer.memories import stored, write
+from tests.viewer.steps import READY, go_to
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="a terminal of its own is had on POSIX systems alone")
 

@@ -35,7 +35,7 @@ class Client(NamedTuple):
 
     `fills` matches what the client puts in where an entry holds a variable. `name` is what our server is called there.
     `older` are places that the client once used and may still read: files, with the keys within. `by_hand` says what
-    to do where there is no file that could be written.
+    to do where there is no file that could be written. `program` is the client's own command, "" if it has none.
     """
 
     title: str
@@ -49,6 +49,7 @@ class Client(NamedTuple):
     name: str = "memory"
     older: tuple[tuple[str, tuple[str, ...]], ...] = ()
     by_hand: str = ""
+    program: str = ""
 
     @property
     def language(self) -> Language:
@@ -62,14 +63,31 @@ class Client(NamedTuple):
         return self.style == "continue"
 
 
-_ENVIRONMENT: Final = r"\$\{[A-Za-z_]\w*(?::-[^}]*)?\}"
-_ENVIRONMENT_OR_PLAIN: Final = rf"{_ENVIRONMENT}|\$[A-Za-z_]\w*"
+_BRACED: Final = r"\$\{[A-Za-z_]\w*\}"
+_BRACED_OR_PLAIN: Final = rf"{_BRACED}|\$[A-Za-z_]\w*"
+_WITH_DEFAULT: Final = r"\$\{[A-Za-z_]\w*(?::-[^}]*)?\}"
 _OF_VS_CODE: Final = (
     r"\$\{(?:workspaceFolder|workspaceFolderBasename|userHome|cwd|pathSeparator|/|file\w*|relativeFile\w*|execPath"
     r"|workspaceFolder:[^}]*|(?:env|input|config|command):[^}]*)\}"
 )
 _OF_CURSOR: Final = r"\$\{(?:workspaceFolder|workspaceFolderBasename|userHome|pathSeparator|/|env:[^}]*)\}"
-"""As the clients' own documentation lists them; what it does not list is not filled in."""
+"""What a client fills in, as its documentation lists it or as it was seen to; what is in neither is not filled in.
+
+| client | where it is said |
+|---|---|
+| Claude Code | https://code.claude.com/docs/en/mcp, and seen in 2.1.332 |
+| VS Code | https://code.visualstudio.com/docs/reference/variables-reference |
+| Cursor | https://cursor.com/docs/context/mcp |
+| Windsurf | https://docs.windsurf.com/windsurf/cascade/mcp |
+| Gemini CLI | https://geminicli.com/docs/cli/configuration; the form with a default was seen in 0.61.0 |
+| Qwen Code | seen: `$NAME` and `${NAME}` are filled in, a default is not |
+| Roo Code | https://docs.roocode.com/features/mcp/using-mcp-in-roo, and its source |
+| GitHub Copilot CLI | https://docs.github.com/en/copilot/reference/copilot-cli-reference |
+| opencode | https://opencode.ai/docs/config, and seen in 1.18.33 |
+| Kiro | https://kiro.dev/docs/mcp/configuration: only variables that the user approved |
+| Continue | https://docs.continue.dev/reference |
+| LibreChat | https://www.librechat.ai/docs/configuration/librechat_yaml/object_structure/mcp_servers, and its source |
+"""
 
 _VS_CODE_STORAGE: Final = "{app}/Code/User/globalStorage"
 
@@ -92,7 +110,8 @@ CLIENTS: Final[Mapping[str, Client]] = {
         ("{CLAUDE_CONFIG_DIR}/.claude.json", "{home}/.claude.json"),
         ".mcp.json",
         after="Start a new session; /mcp shows the server.",
-        fills=_ENVIRONMENT,
+        fills=_WITH_DEFAULT,
+        program="claude",
     ),
     "vscode": Client(
         "Visual Studio Code",
@@ -104,6 +123,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         after="Start it from the command MCP: List Servers.",
         fills=_OF_VS_CODE,
         older=(("{app}/Code/User/settings.json", ("mcp", "servers")),),
+        program="code",
     ),
     "cursor": Client(
         "Cursor",
@@ -113,6 +133,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         ".cursor/mcp.json",
         comments=True,
         fills=_OF_CURSOR,
+        program="cursor",
     ),
     "windsurf": Client(
         "Windsurf",
@@ -120,6 +141,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         "plain",
         ("{home}/.codeium/windsurf/mcp_config.json",),
         fills=r"\$\{(?:env|file):[^}]*\}",
+        program="windsurf",
     ),
     "gemini-cli": Client(
         "Gemini CLI",
@@ -128,8 +150,9 @@ CLIENTS: Final[Mapping[str, Client]] = {
         ("{home}/.gemini/settings.json",),
         ".gemini/settings.json",
         comments=True,
-        after="Start it anew; /mcp shows the server.",
-        fills=_ENVIRONMENT_OR_PLAIN,
+        after="Start it anew, in a folder that it trusts; /mcp shows the server.",
+        fills=rf"{_WITH_DEFAULT}|{_BRACED_OR_PLAIN}",
+        program="gemini",
     ),
     "qwen-code": Client(
         "Qwen Code",
@@ -139,7 +162,8 @@ CLIENTS: Final[Mapping[str, Client]] = {
         ".qwen/settings.json",
         comments=True,
         after="Start it anew; /mcp shows the server.",
-        fills=_ENVIRONMENT_OR_PLAIN,
+        fills=_BRACED_OR_PLAIN,
+        program="qwen",
     ),
     "antigravity": Client(
         "Antigravity",
@@ -156,6 +180,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         ".codex/config.toml",
         comments=True,
         after="Start it anew; /mcp shows the server.",
+        program="codex",
     ),
     "zed": Client(
         "Zed",
@@ -165,6 +190,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         ".zed/settings.json",
         comments=True,
         after="It starts the server by itself.",
+        program="zed",
     ),
     "cline": Client(
         "Cline",
@@ -189,7 +215,8 @@ CLIENTS: Final[Mapping[str, Client]] = {
         "copilot",
         ("{COPILOT_HOME}/mcp-config.json", "{home}/.copilot/mcp-config.json"),
         after="Start it anew; /mcp show lists the server.",
-        fills=_ENVIRONMENT_OR_PLAIN,
+        fills=_WITH_DEFAULT,
+        program="copilot",
     ),
     "opencode": Client(
         "opencode",
@@ -200,6 +227,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         comments=True,
         after="Start it anew.",
         fills=r"\{(?:env|file):[^}]*\}",
+        program="opencode",
     ),
     "lm-studio": Client("LM Studio", ("mcpServers",), "plain", ("{home}/.lmstudio/mcp.json",)),
     "kiro": Client(
@@ -208,7 +236,8 @@ CLIENTS: Final[Mapping[str, Client]] = {
         "plain",
         ("{home}/.kiro/settings/mcp.json",),
         ".kiro/settings/mcp.json",
-        fills=_ENVIRONMENT,
+        fills=_BRACED,
+        program="kiro",
     ),
     "jetbrains": Client(
         "JetBrains Junie",
@@ -225,6 +254,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         ("{goose}/config.yaml",),
         after="Start a new session; `goose info -v` shows the extensions.",
         name="memory-server",  # goose has an extension of its own that is called memory
+        program="goose",
     ),
     "continue": Client(
         "Continue",
@@ -232,7 +262,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         "continue",
         ("{home}/.continue/config.yaml",),
         after="Continue reads it by itself; MCP servers are there in agent mode.",
-        fills=r"\$\{\{[^}]*\}\}",
+        fills=r"\$\{\{\s*(?:secrets|inputs)\.[^}]*\}\}",
     ),
     "librechat": Client(
         "LibreChat",
@@ -241,7 +271,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         (),
         "librechat.yaml",
         after="Restart LibreChat. In a container it needs Python, the archive and the memory's folder inside.",
-        fills=_ENVIRONMENT,
+        fills=_BRACED,
     ),
     "open-webui": Client(
         "Open WebUI",

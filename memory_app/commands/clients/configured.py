@@ -105,7 +105,7 @@ def _entry(client_name: str, path: str, one: Found, machine: Machine) -> Entry:
     written = one.environ.get(environment.FILE) or _options(one).get("--file") or file_option(one.start.args) or ""
     if one.container is not None:
         memory, known = told_memory(one.container), False
-    elif written and _is_filled_in(written, client):
+    elif written and is_filled_in(written, client):
         memory, known = f"{written} (filled in by {client.title})", False
     elif one.kind == "fork":
         memory, known = written, True
@@ -115,7 +115,7 @@ def _entry(client_name: str, path: str, one: Found, machine: Machine) -> Entry:
     return Entry(client_name, path, one.name, _KINDS[one.kind], memory, tuple(troubles), known)
 
 
-def _is_filled_in(text: str, client: Client) -> bool:
+def is_filled_in(text: str, client: Client) -> bool:
     """Whether the client puts something in for every variable that the text holds, and there is one."""
     found = _VARIABLE.findall(text)
     return bool(found) and bool(client.fills) and all(re.fullmatch(client.fills, variable) for variable in found)
@@ -130,12 +130,12 @@ def _troubles(one: Found, client: Client, machine: Machine) -> list[str]:
     troubles: list[str] = []
     command = one.start.command
     if _VARIABLE.search(command):
-        if not _is_filled_in(command, client):
+        if not is_filled_in(command, client):
             troubles.append(f"its command holds a variable that {client.title} does not fill in: {shown(command)}")
     elif shutil.which(os.path.expanduser(command)) is None:
         troubles.append(f"its command {shown(command)} is not there")
     archive = next((word for word in one.start.args if word.endswith(".pyz")), None)
-    if one.kind == "ours" and archive is not None and not _is_filled_in(archive, client):
+    if one.kind == "ours" and archive is not None and not is_filled_in(archive, client):
         if not flavour(machine.platform).isabs(archive):
             troubles.append(f"{shown(archive)} is a relative path: the client may start it in any folder")
         elif not os.path.exists(archive):

@@ -20,7 +20,12 @@ from memory_app.location.expansion import flavour, home_folder
 KEYS: Final = ("hooks", "SessionStart")
 _EVENTS: Final = "startup|resume|clear|compact"
 _SECONDS: Final = 30
-_OURS: Final = re.compile(r"(?:memory-server[^/\\]*\.pyz|memory_app|memory-server)[\"']?\s+brief\b")
+_OURS: Final = re.compile(
+    r"(?:memory-server[^/\\]*\.pyz|memory_app|memory-server)[\"']?\s+brief\b"
+    r"|\.pyz[\"']?\s+brief\s+--tokens\s+\d+\b"
+    r"|\sbrief --tokens \d+(?: --(?:file|profile) .+)?$"
+)
+"""A command of ours, also where the archive has another name: the words after it tell."""
 
 
 def settings_file(machine: Machine, project: bool) -> str:

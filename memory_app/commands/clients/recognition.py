@@ -70,8 +70,8 @@ def server_of(words: Sequence[str], environ: Mapping[str, str]) -> Server:
     """What these words start, given the variables of the entry."""
     rest, more, plain = _unwrapped(list(words))
     kind, container = _kind(rest)
-    if kind == "other" and any(_PACKAGE.fullmatch(_slashes(word)) for word in words):
-        kind, plain = "npm", False
+    if kind == "other" and any(_PACKAGE.fullmatch(_slashes(part)) for word in words for part in word.split()):
+        kind, plain = "npm", False  # a gateway starts it, by its words or by a whole command line
     known = {**environ, **more}
     if kind == "other" and (known.get(FILE) or file_option(rest)):
         kind = "fork"
@@ -101,6 +101,7 @@ def in_container(container: Container) -> tuple[str, Mount | None, str]:
 def _unwrapped(words: list[str]) -> tuple[list[str], dict[str, str], bool]:
     """The words without `env NAME=value`, `cmd /c` and `sh -c`; what they set; whether nothing else is there."""
     environ: dict[str, str] = {}
+    plain = True
     while words:
         name = _base(words[0])
         if name == "env":
@@ -117,7 +118,7 @@ def _unwrapped(words: list[str]) -> tuple[list[str], dict[str, str], bool]:
                 return words, environ, False
             words = inside
         elif name == "wsl":  # another system with folders of its own
-            return _without_options(words[1:]), environ, False
+            words, plain = _without_options(words[1:]), False
         elif len(words) == 1 and " " in words[0] and _base(words[0].split()[0]) in (*_RUNNERS, "env"):
             words = _split(words[0]) or words  # a whole command line in the place of the command
             if len(words) == 1:
@@ -129,7 +130,7 @@ def _unwrapped(words: list[str]) -> tuple[list[str], dict[str, str], bool]:
             words = words[1:]
         if words[:1] == ["exec"]:
             words = words[1:]
-    return words, environ, True
+    return words, environ, plain
 
 
 def _kind(words: Sequence[str]) -> tuple[Kind, Container | None]:
@@ -218,7 +219,7 @@ def _split(line: str) -> list[str] | None:
 
 def _without_options(words: list[str]) -> list[str]:
     while words and words[0].startswith("-"):
-        words = words[2:] if words[0] in ("-d", "--distribution", "-u", "--user", "--cd") else words[1:]
+        words = words[2:] if words[0] in ("-d", "--distribution", "-u", "--user", "--cd", "--shell-type") else words[1:]
     return words
 
 

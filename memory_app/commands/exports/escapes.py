@@ -14,8 +14,12 @@ NO_NAME: Final = "(no name)"
 NO_LINE: Final = "&nbsp;"
 """An empty line of an item. A real no-break space at the end of a line is written as its number."""
 
-_SPECIAL: Final = re.compile(r"[\\`*_{}\[\]<>#|~&!$@^=:]")
-"""Anywhere in a text: emphasis, code, links, HTML, tables, entities, mathematics, mentions and bare addresses."""
+_SPECIAL: Final = re.compile(r"[\\`*{}\[\]<>#|~&!$@^=:]|(?<![^\W_])_|_(?![^\W_])")
+"""Anywhere in a text: emphasis, code, links, HTML, tables, entities, mathematics, mentions and bare addresses. An
+underscore within a word is none of them."""
+
+_SPECIAL_IN_LINK: Final = re.compile(r"[\\\[\]|#]|&(?=#?\w+;)")
+"""In the target of a link, which programs take as it stands."""
 
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f]")
 
@@ -28,6 +32,11 @@ _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])|&(?:#(\d{1,7})|#[xX]([0-9a-fA-
 def inline(text: str) -> str:
     """A text on one line."""
     return "\\" + NO_NAME if text == NO_NAME else _line(text) or NO_NAME
+
+
+def target(text: str) -> str:
+    """The target of a link between `[[` and `]]`."""
+    return "\\" + NO_NAME if text == NO_NAME else _line(text, _SPECIAL_IN_LINK) or NO_NAME
 
 
 def item(text: str) -> str:
@@ -52,15 +61,15 @@ def unescaped(text: str) -> str:
     return _ESCAPE.sub(_character, text)
 
 
-def _line(text: str) -> str:
+def _line(text: str, special: re.Pattern[str] = _SPECIAL) -> str:
     middle = text.strip()
     if not middle:
         return "".join(map(reference, text))
     start = text[: len(text) - len(text.lstrip())]
     end = text[len(text.rstrip()) :]
-    escaped = _SPECIAL.sub(r"\\\g<0>", middle)
+    escaped = special.sub(r"\\\g<0>", middle)
     escaped = _CONTROL.sub(lambda match: reference(match[0]), escaped)
-    if not start:
+    if not start and special is _SPECIAL:
         escaped = _AT_START.sub(lambda match: f"{match[1][:-1]}\\{match[1][-1]}", escaped)
     return "".join(map(reference, start)) + escaped + "".join(map(reference, end))
 

@@ -17,13 +17,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from memory_app.commands.exports import Memory
-from memory_app.commands.exports.escapes import inline, item
+from memory_app.commands.exports.escapes import inline, item, target
 from memory_app.jsonl.records import RelationLine
 
 _REFUSED: Final = re.compile(r'[\x00-\x20\x7f-\xa0\u2028\u2029\ufeff<>:"/\\|?*#^\[\]]+')
 _RESERVED: Final = re.compile(
     r"(?i)(con|prn|aux|nul|conin\$|conout\$|com[0-9\u00b9\u00b2\u00b3]|lpt[0-9\u00b9\u00b2\u00b3])(\.|$)"
 )
+_QUOTED: Final = re.compile(r"\s|^[\"']")
 _LONGEST: Final = 120
 _UNPRINTED: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
@@ -57,8 +58,12 @@ def _note(
 
 
 def _link(relation: RelationLine) -> str:
-    kind = f"{inline(relation.relation_type)} " if relation.relation_type else ""
-    return f"- {kind}[[{inline(relation.target)}]]"
+    """The type of a relation that is no single word stands in quotes, so that basic-memory takes it for one."""
+    kind = relation.relation_type
+    if kind:
+        kind = inline(kind)
+        kind = f'"{kind}" ' if _QUOTED.search(kind) else f"{kind} "
+    return f"- {kind}[[{target(relation.target)}]]"
 
 
 def _safe(name: str) -> str:

@@ -1,14 +1,16 @@
 """Markdown: a page as `export` writes it, and notes with one entity each, as Obsidian and basic-memory keep them.
 
 A page has a heading of the second level for each entity. A note is an entity: its title and type stand in the
-properties at its beginning, else its file's name is the title. Its list items and paragraphs are its observations, but
-`- type [[Target]]` is a relation. Other links stay in the text as they are. Headings only divide a note.
+properties at its beginning, else its file's name is the title. Its list items, paragraphs and other properties are its
+observations, but `- type [[Target]]` is a relation. Other links stay in the text as they are. Headings only divide a
+note.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
@@ -23,8 +25,10 @@ _RULE: Final = re.compile(r"([-*_])(?:[ \t]*\1)*$")
 _LINK: Final = re.compile(r"(?:((?:\\.|[^\\\[])*)[ \t])?\[\[((?:\\.|[^\\\[\]])+)\]\]([ \t]+\(.*\))?$")
 _TARGET: Final = re.compile(r"((?:\\.|&#\d+;|[^\\|#])*)")
 _PROPERTY: Final = re.compile(r"([A-Za-z_][\w -]*):(?:[ \t]+(.*))?$")
-_DERIVED: Final = frozenset({"aliases", "permalink"})
-"""Properties that say nothing that the title does not say."""
+_ENTRY: Final = re.compile(r"[ \t]*-[ \t]+(.*)$")
+_IN_LIST: Final = re.compile(r"[ ]*\"(?:\\.|[^\"\\])*\"|[ ]*'(?:[^']|'')*'|[^,]+")
+_TAKEN: Final = frozenset({"title", "type", "missing", "aliases", "permalink"})
+"""Properties that are no observations: the last two say nothing that the title does not say."""
 
 
 class Block(NamedTuple):
@@ -86,19 +90,20 @@ def notes(files: Iterable[tuple[str, str]]) -> Read:
     titles: dict[str, str] = {}
     read = []
     for stem, text in files:
-        lines = _lines(text)
-        properties, rest = _properties(lines)
-        title = properties.get("title", stem)
-        if not _is_alias(properties.get("aliases", ""), title):
+        properties, rest = _properties(_lines(text), found.left)
+        title = next(iter(properties.get("title", ())), stem)
+        if properties.get("aliases") != [title]:  # it is linked to by its title, in a folder that `export` wrote
             titles.setdefault(stem, title)
+        for permalink in properties.get("permalink", []):
+            titles.setdefault(permalink, title)
         read.append((title, properties, rest))
     known = {title for title, _, _ in read}
     for title, properties, rest in read:
-        if properties.get("missing") != "true":
-            found.entity(title, properties.get("type", "note"))
-        for key in properties:
-            if key not in _DERIVED | {"title", "type", "missing"}:
-                found.left[f"property {key}"] += 1
+        if properties.get("missing") != ["true"]:
+            found.entity(title, next(iter(properties.get("type", ())), "note"))
+        for key, values in properties.items():
+            if key not in _TAKEN and any(values):
+                found.observation(title, "note", f"{key}: {', '.join(values)}")
         for block in _blocks(rest):
             if block.kind == "heading":
                 continue
@@ -107,19 +112,17 @@ def notes(files: Iterable[tuple[str, str]]) -> Read:
                 found.observation(title, "note", block.text())
                 continue
             target = _target(link[2])
-            target = target if target in known else titles.get(target, target)
-            found.relation(title, target, read_inline((link[1] or "").strip(" \t")))
-            if link[3]:
-                found.left["remark behind a relation"] += 1
+            if target not in known:
+                target = titles.get(target, titles.get(target.rpartition("/")[2], target))
+            found.relation(title, target, read_inline(_unquoted((link[1] or "").strip(" \t"))))
+            if link[3]:  # a remark, which no relation can hold
+                found.observation(title, "note", block.text())
     return found.read()
 
 
-def _is_alias(aliases: str, title: str) -> bool:
-    """Whether a note is linked to by its title, as in a folder that `export` wrote, and not by its file's name."""
-    try:
-        return bool(json.loads(aliases) == [title])
-    except ValueError:
-        return False
+def _unquoted(kind: str) -> str:
+    """The type of a relation without the quotes in which basic-memory writes one of several words."""
+    return kind[1:-1] if len(kind) > 1 and kind[0] == kind[-1] and kind[0] in "\"'" else kind
 
 
 def _target(link: str) -> str:
@@ -132,21 +135,33 @@ def _lines(text: str) -> list[str]:
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def _properties(lines: list[str]) -> tuple[Mapping[str, str], list[str]]:
-    """The properties between the lines `---` at the beginning of a note, and the lines behind them."""
+def _properties(lines: list[str], left: Counter[str]) -> tuple[Mapping[str, list[str]], list[str]]:
+    """The properties between the lines `---` at the beginning of a note, each a list of values, and the lines behind
+    them. Lines that are more than a value or a list of values are counted in `left`."""
     if lines[:1] != ["---"] or "---" not in lines[1:]:
         return {}, lines
     end = lines.index("---", 1)
-    found: dict[str, str] = {}
+    found: dict[str, list[str]] = {}
+    values: list[str] = []
     for line in lines[1:end]:
         match = _PROPERTY.match(line)
         if match:
-            found.setdefault(match[1].casefold(), _value(match[2] or ""))
+            values = found.setdefault(match[1].casefold() if match[1].casefold() in _TAKEN else match[1], [])
+            values += _values((match[2] or "").strip())
+        elif entry := _ENTRY.match(line):
+            values.append(_value(entry[1].strip()))
+        elif line.strip() and not line.startswith("#"):
+            left["line of a property"] += 1
     return found, lines[end + 1 :]
 
 
+def _values(text: str) -> list[str]:
+    if text.startswith("[") and text.endswith("]"):
+        return [_value(one.strip()) for one in _IN_LIST.findall(text[1:-1]) if one.strip()]
+    return [_value(text)] if text else []
+
+
 def _value(text: str) -> str:
-    text = text.strip()
     if text.startswith('"'):
         try:
             return str(json.loads(text))

@@ -43,6 +43,8 @@ def rendered(markdown: str, out: Terminal) -> Iterator[str]:
             heading = _bare(line.lstrip("#").strip())
             yield out.styled(_unmarked(heading) if out.interactive else heading, "bold", "cyan")
             place += 1
+        elif line.startswith("<!--"):  # a mark of a generated part
+            place += 1
         elif not line.strip():
             yield ""
             place += 1
@@ -55,7 +57,7 @@ def rendered(markdown: str, out: Terminal) -> Iterator[str]:
 def _end_of_paragraph(lines: list[str], start: int) -> int:
     for n in range(start + 1, len(lines)):
         line = lines[n]
-        if not line.strip() or line.startswith(("#", "```", "|", ">")) or _ITEM.match(line):
+        if not line.strip() or line.startswith(("#", "```", "|", ">", "<!--")) or _ITEM.match(line):
             return n
     return len(lines)
 

@@ -202,10 +202,10 @@ class _Reader:
             self._find("other-form", _form(value, "relation"), number)
 
     def _keys(self, number: int, value: dict[str, Any], ours: frozenset[str]) -> None:
-        understood = {
-            first_key(value, keys) for keys in (KIND_KEYS, TYPE_KEYS, SOURCE_KEYS, TARGET_KEYS, RELATION_KEYS)
-        }
-        understood |= {observations_key(value), name_key(value)}
+        spelled = (SOURCE_KEYS, TARGET_KEYS, RELATION_KEYS) if ours is _RELATION_KEYS else (TYPE_KEYS,)
+        understood = {first_key(value, keys) for keys in (KIND_KEYS, *spelled)}
+        if ours is not _RELATION_KEYS:
+            understood |= {observations_key(value), name_key(value)}
         for key in value:
             if key not in ours and key not in understood and key != OTHER_VALUES:
                 self._unknown_keys.setdefault(key, []).append(number)

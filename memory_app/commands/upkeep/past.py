@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from memory_app.commands.memory import read_whole
+from memory_app.commands.upkeep import states
 from memory_app.commands.upkeep.differences import Difference
 from memory_app.commands.upkeep.recovery import undone
 from memory_app.errors import StoreError, UsageError
@@ -62,10 +63,11 @@ def undoable(path: str, present: Graph) -> Iterator[Step]:
 def chosen(which: str, path: str, present: Graph) -> Step:
     """The change of this number or time. UsageError if there is none."""
     number = int(which) if which.isdecimal() and len(which) < 5 else None
+    wanted = None if number else states.named(which, history.generations(os.path.realpath(path)))
     count = 0
     for step in undoable(path, present):
         count = step.number
-        if step.number == number or which in (step.generation.stamp, os.path.basename(step.generation.path)):
+        if number == count or wanted == step.generation:
             return step
     raise UsageError(
         f"there is no such change: the history knows {counted(count, 'change')} that can be undone. Try: undo --list"

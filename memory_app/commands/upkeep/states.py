@@ -25,15 +25,16 @@ from memory_app.text import counted, shown
 
 _TIME: Final = "%Y-%m-%d %H:%M:%S"
 _UTC: Final = re.compile(r"\s*(Z|UTC|\+00:?00)$", re.IGNORECASE)
-_DATE_AND_TIME: Final = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d(:\d\d)?)")
+_DATE_AND_TIME: Final = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d(:\d\d(\.\d{1,3})?)?)")
 
 
 class State(NamedTuple):
-    """A state that can be brought back."""
+    """A state that can be brought back. `where` says what holds it, in words."""
 
     path: str
     data: bytes
     contents: document.Contents
+    where: str = "in the backup"
 
 
 def back_up(path: str, data: bytes, folder: str | None = None, ending: str = ".bak") -> tuple[str, bool]:
@@ -71,6 +72,12 @@ def prune(path: str, keep: int, folder: str | None, present: str) -> list[Copy]:
 def listed(path: str, folder: str | None = None) -> list[Copy]:
     """The backups of a memory file, newest first."""
     return copies.listed(copies.backups_of(path, folder))
+
+
+def all_of(path: str, folder: str | None = None) -> list[Copy | Generation]:
+    """The backups, and the states that the history keeps beside the memory, newest first."""
+    kept = [] if folder else history.generations(os.path.realpath(path))
+    return sorted([*listed(path, folder), *kept], key=lambda one: one.seconds, reverse=True)
 
 
 def damage(copy: Copy) -> str:
@@ -128,7 +135,7 @@ def chosen(which: str, path: str, folder: str | None, tell: Callable[[str], None
     if which.isdecimal() and len(which) < 5:
         one = _numbered(which, found, path)
     else:
-        one = _named(which, [*found, *history.generations(os.path.realpath(path))])
+        one = named(which, [*found, *history.generations(os.path.realpath(path))])
     if one is None and not os.path.exists(which):
         raise UsageError(
             f"{shown(which)} is neither a backup of {shown(path)} nor a state of its history nor a file. "
@@ -137,8 +144,9 @@ def chosen(which: str, path: str, folder: str | None, tell: Callable[[str], None
     if isinstance(one, Copy) and damage(one):
         tell(f"{shown(os.path.basename(one.path))} is {damage(one)}: what it holds is all there is of it")
     name = which if one is None else one.path
+    where = "in the backup" if isinstance(one, Copy) else "in that file" if one is None else "in that state"
     try:
-        return _read(name)
+        return _read(name)._replace(where=where)
     except document.NotAMemory as error:
         raise UsageError(f"{shown(name)} is not a memory: {error}.") from error
 
@@ -146,6 +154,12 @@ def chosen(which: str, path: str, folder: str | None, tell: Callable[[str], None
 def when(seconds: float) -> str:
     """A time as people read it, in their own time zone."""
     return time.strftime(_TIME, time.localtime(seconds))
+
+
+def time_of(one: Copy | Generation, zone: Callable[[float], time.struct_time] = time.localtime) -> str:
+    """The time of a state as lists show it: of one in the history with its milliseconds, which no other one shares."""
+    text = time.strftime(_TIME, zone(one.seconds))
+    return text if isinstance(one, Copy) else f"{text}.{one.milliseconds % 1000:03}"
 
 
 def _read(path: str) -> State:
@@ -161,8 +175,8 @@ def _numbered(which: str, found: list[Copy], path: str) -> Copy:
     return found[int(which) - 1]
 
 
-def _named(which: str, found: Sequence[Copy | Generation]) -> Copy | Generation | None:
-    """The one of this name or time; the time as the lists show it, or in UTC with a Z; seconds may be left out."""
+def named(which: str, found: Sequence[Copy | Generation]) -> Copy | Generation | None:
+    """The one of this name or time; the time as the lists show it, or in UTC with a Z, or the beginning of one."""
     for one in found:
         if which in (one.stamp, os.path.basename(one.path)):
             return one
@@ -171,11 +185,9 @@ def _named(which: str, found: Sequence[Copy | Generation]) -> Copy | Generation 
     if match is None:
         return None
     text = f"{match[1]} {match[2]}"
-    matching = [
-        one
-        for one in found
-        if time.strftime(_TIME, (time.gmtime if utc else time.localtime)(one.seconds)).startswith(text)
-    ]
+    times = [(time_of(one, time.gmtime if utc else time.localtime), one) for one in found]
+    matching = [one for shown_as, one in times if shown_as == text]
+    matching = matching or [one for shown_as, one in times if shown_as.startswith(text)]
     if len(matching) > 1:  # without seconds, or in the hour that comes twice when summer time ends
         raise UsageError(f"{len(matching)} states are of {shown(which)}: {', '.join(one.stamp for one in matching)}.")
     return matching[0] if matching else None

@@ -17,10 +17,11 @@ from memory_app.text import without_lone_surrogates
 
 
 class Edit(NamedTuple):
-    """`label` describes the edit in the list of changes. `renamed` is the old and the new name of an entity that gets
-    another name.
+    """`command` does the same in a terminal, and names the edit in the history. `label` describes it in the list of
+    changes. `renamed` is the old and the new name of an entity that gets another name.
     """
 
+    command: str
     label: str
     apply: Callable[[Graph], Graph]
     renamed: tuple[str, str] | None = None
@@ -65,13 +66,15 @@ def _add_fact(given: Given) -> Edit:
             raise GraphError(f"{name} has this observation already.")
         return after
 
-    return Edit(f"Added an observation to {name}", apply)
+    return Edit("add", f"Added an observation to {name}", apply)
 
 
 def _replace_fact(given: Given) -> Edit:
     name, old, new = _text(given, "entity", empty=True), _text(given, "old", empty=True), _text(given, "new")
     return Edit(
-        f"Changed an observation of {name}", lambda graph: corrections.replace_observation(graph, name, old, new)
+        "edit",
+        f"Changed an observation of {name}",
+        lambda graph: corrections.replace_observation(graph, name, old, new),
     )
 
 
@@ -84,7 +87,7 @@ def _delete_fact(given: Given) -> Edit:
             raise GraphError(f"{name} has no such observation any more.")
         return after
 
-    return Edit(f"Deleted an observation of {name}", apply)
+    return Edit("edit", f"Deleted an observation of {name}", apply)
 
 
 def _add_entity(given: Given) -> Edit:
@@ -97,7 +100,7 @@ def _add_entity(given: Given) -> Edit:
             raise GraphError(f"There is an entity with name {name} already.")
         return after
 
-    return Edit(f"Added {name}", apply)
+    return Edit("add", f"Added {name}", apply)
 
 
 def _delete_entity(given: Given) -> Edit:
@@ -107,12 +110,14 @@ def _delete_entity(given: Given) -> Edit:
         _as_seen(graph, name, seen)
         return changes.delete_entities(graph, [name])[0]
 
-    return Edit(f"Deleted {name}", apply)
+    return Edit("forget", f"Deleted {name}", apply)
 
 
 def _rename(given: Given) -> Edit:
     old, new = _text(given, "name", empty=True), _text(given, "to")
-    return Edit(f"Renamed {old} to {new}", lambda graph: corrections.rename_entity(graph, old, new), (old, new))
+    return Edit(
+        "rename", f"Renamed {old} to {new}", lambda graph: corrections.rename_entity(graph, old, new), (old, new)
+    )
 
 
 def _merge(given: Given) -> Edit:
@@ -122,12 +127,14 @@ def _merge(given: Given) -> Edit:
         _as_seen(graph, source, seen)
         return corrections.merge_entities(graph, source, target)
 
-    return Edit(f"Merged {source} into {target}", apply, (source, target))
+    return Edit("merge-entities", f"Merged {source} into {target}", apply, (source, target))
 
 
 def _change_type(given: Given) -> Edit:
     name, kind = _text(given, "name", empty=True), _text(given, "type", empty=True)
-    return Edit(f"Changed the type of {name} to {kind}", lambda graph: corrections.change_type(graph, name, kind))
+    return Edit(
+        "edit", f"Changed the type of {name} to {kind}", lambda graph: corrections.change_type(graph, name, kind)
+    )
 
 
 def _relation(given: Given) -> RelationKey:
@@ -147,7 +154,7 @@ def _add_relation(given: Given) -> Edit:
             raise GraphError("There is this relation already.")
         return after
 
-    return Edit(f"Added {key.source} {key.relation_type} {key.target}", apply)
+    return Edit("add", f"Added {key.source} {key.relation_type} {key.target}", apply)
 
 
 def _delete_relation(given: Given) -> Edit:
@@ -159,7 +166,7 @@ def _delete_relation(given: Given) -> Edit:
             raise GraphError("There is no such relation any more.")
         return after
 
-    return Edit(f"Deleted {key.source} {key.relation_type} {key.target}", apply)
+    return Edit("edit", f"Deleted {key.source} {key.relation_type} {key.target}", apply)
 
 
 def _as_seen(graph: Graph, name: str, seen: list[str]) -> None:

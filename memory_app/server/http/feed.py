@@ -14,10 +14,11 @@ from collections.abc import AsyncIterator, Callable
 from typing import Final, NamedTuple
 
 from memory_app.errors import GraphError, StoreError
-from memory_app.graph import revisions
+from memory_app.graph import queries, revisions
 from memory_app.graph.graph import Graph
 from memory_app.graph.revisions import Revision
 from memory_app.server.http.edits import Edit
+from memory_app.server.http.lookback import Lookback, Past
 from memory_app.server.service import Service, opening
 from memory_app.text import counted
 from memory_app.tools import plans
@@ -43,8 +44,9 @@ class Change(NamedTuple):
 class Feed:
     """The changes of one memory. Made on the loop that it serves."""
 
-    def __init__(self, path: str, report: Callable[[str], None], *, read_only: bool) -> None:
+    def __init__(self, path: str, report: Callable[[str], None], past: Past, *, read_only: bool) -> None:
         self.path = path
+        self.lookback = Lookback(path, past)
         self._read_only = read_only
         self._service = Service(opening(path, report), read_only=read_only)
         self._graph: Graph | None = None
@@ -62,6 +64,20 @@ class Feed:
         body = await asyncio.to_thread(plans.graph_json, graph)
         about = json.dumps({"number": number, "changes": changes, "path": self.path, "readOnly": self._read_only})
         return about[:-1].encode() + b',"graph":' + body + b"}"
+
+    async def search(self, query: str) -> list[str]:
+        """The names of the entities that search_nodes finds, best first. StoreError if the memory cannot be read."""
+        graph = await self._started()
+
+        def found() -> list[str]:
+            matches, loose = queries.search(graph, query)
+            return [line.name for line in (matches if loose else queries.by_relevance(matches, query))]
+
+        return await asyncio.to_thread(found)
+
+    async def difference(self, first: str, second: str) -> bytes:
+        """What two states do not have in common, each a time of the history or `now`. GraphError, StoreError."""
+        return await self.lookback.difference(first, second, await self._started())
 
     async def changes(self, after: int) -> AsyncIterator[bytes]:
         """A line of JSON for each change after that number, without end; an empty line now and then is a sign of
@@ -95,7 +111,7 @@ class Feed:
             self._edit = (after, edit)
             return after, None
 
-        await self._service.change(apply)
+        await self._service.change(apply, edit.command)
         await self._changed()  # if a slow disk was quicker than the notification
         return self._number
 
@@ -107,7 +123,7 @@ class Feed:
         revision = change.revision
         back = None if change.renamed is None else (change.renamed[1], change.renamed[0])
         return await self.edit(
-            Edit(f"Undone: {change.label}", lambda graph: revisions.take_back(graph, revision), back)
+            Edit("undo", f"Undone: {change.label}", lambda graph: revisions.take_back(graph, revision), back)
         )
 
     def stop(self) -> None:

@@ -3,8 +3,7 @@ many connections may be open.
 
 uvicorn waits for ever on all of these. Here, too, is how a connection behaves: small packets go out at once, a client
 that closes its sending side is still answered, and what is no HTTP gets an answer with an id. Nothing is known of who
-asks, or for what. What is used of uvicorn's protocol (`conn`, `cycle`, `scope`, `flow`, `send_400_response`) has no
-leading underscore, but is in no documentation either: 0.54.0 was read.
+asks, or for what. How uvicorn is made to do so is in `connection`.
 """
 
 from __future__ import annotations
@@ -20,7 +19,8 @@ from typing import Any, Final, cast
 
 import h11
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from memory_app.server.http.connection import HttpConnection
 
 KEEP_ALIVE_SECONDS: Final = 150
 """Seconds an idle connection is kept: longer than proxies keep theirs (Caddy 120, nginx 60), since a request that meets
@@ -52,8 +52,8 @@ class Config(uvicorn.Config):
         self.most_connections = min(_MOST_CONNECTIONS, _descriptors() - _FILES)
 
 
-class Connection(H11Protocol):
-    """uvicorn's, with those bounds."""
+class Connection(HttpConnection):
+    """With those bounds."""
 
     _waiting: asyncio.TimerHandle | None = None
     _waits_for: Any = None  # h11.IDLE: a head, h11.SEND_BODY: the rest of a body
@@ -62,39 +62,30 @@ class Connection(H11Protocol):
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         _tune(transport.get_extra_info("socket"))
-        if len(self.connections) > cast(Config, self.config).most_connections and not self._close_an_idle_one():
-            transport.abort()
+        if self.open_connections > cast(Config, self.config).most_connections and not self.close_an_idle_one():
+            self.abort()
         else:
             self._expect(h11.IDLE)
 
-    def _close_an_idle_one(self) -> bool:
-        """Whether another connection, between two requests, was closed in favour of this one."""
-        for other in self.connections:
-            if isinstance(other, Connection) and other is not self and other.timeout_keep_alive_task is not None:
-                other.transport.abort()
-                return True
-        return False
-
     def eof_received(self) -> bool:  # type: ignore[override]  # asyncio takes a bool
         """A client that has sent a whole request and no more (`nc -N`) still gets its answer."""
-        cycle = self.cycle
-        if cycle is None or cycle.response_complete or cycle.more_body or self.scope["state"].get("is_stream"):
+        if not self.has_whole_request or self.state.get("is_stream"):
             return False
-        cycle.keep_alive = False
+        self.end_after_answer()
         self.loop.call_later(_HALF_CLOSED_SECONDS, self._end_unless_answering)
         return True
 
     def _end_unless_answering(self) -> None:
-        if self.cycle is not None and not self.cycle.response_started:
-            self.transport.abort()
+        if not self.answer_has_begun:
+            self.abort()
 
-    def send_400_response(self, msg: str) -> None:
+    def refuse_garbage(self) -> None:
         """In the form that all our errors have, with an id, and told in the log."""
-        begun = self.cycle is not None and not self.cycle.response_complete
+        begun = self.is_answering
         request_id = secrets.token_hex(8)
         if begun:  # the application tells it
-            request_id = self.scope["state"].setdefault("request_id", request_id)
-            self.scope["state"]["status"] = 400
+            request_id = self.state.setdefault("request_id", request_id)
+            self.state["status"] = 400
         error = {"code": -32600, "message": "This is no HTTP request", "data": {"requestId": request_id}}
         body = json.dumps({"jsonrpc": "2.0", "id": None, "error": error}, separators=(",", ":")).encode()
         headers = [
@@ -103,20 +94,15 @@ class Connection(H11Protocol):
             (b"x-request-id", request_id.encode()),
             (b"connection", b"close"),
         ]
-        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-            head = h11.Response(status_code=400, headers=headers, reason=b"Bad Request")
-            for event in (head, h11.Data(data=body), h11.EndOfMessage()):
-                self.transport.write(self.conn.send(event) or b"")
-        self.transport.close()
+        self.send_whole(400, b"Bad Request", headers, body)
         log = cast(Config, self.config).log
         if log is not None and not begun:
             log(f"{request_id} - 400")
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        state = self.conn.their_state
-        if state is not self._waits_for:
-            self._expect(state)
+        if self.awaits is not self._waits_for:
+            self._expect(self.awaits)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._expect(None)
@@ -145,18 +131,17 @@ class Connection(H11Protocol):
 
     def _give_up(self) -> None:
         self._waiting = None
-        self.transport.abort()
+        self.abort()
 
     def _watch_buffer(self) -> None:
-        size = self.transport.get_write_buffer_size()
-        self._untaken = self.loop.call_later(_UNTAKEN_SECONDS, self._check_taken, size)
+        self._untaken = self.loop.call_later(_UNTAKEN_SECONDS, self._check_taken, self.unsent_bytes())
 
     def _check_taken(self, before: int) -> None:
-        if self.transport.get_write_buffer_size() < before:
+        if self.unsent_bytes() < before:
             self._watch_buffer()
         else:
             self._untaken = None
-            self.transport.abort()
+            self.abort()
 
 
 def _tune(connection: socket.socket | None) -> None:

@@ -1,4 +1,4 @@
-"""Counters for Prometheus, in its text format 0.0.4: calls, errors, times, sizes, open streams.
+"""Counters for Prometheus, in its text format 0.0.4: calls, errors, times, sizes, saves, waits, open streams.
 
 Nothing in it comes from a client or from the memory, except the names of existing tools. For one thread.
 """
@@ -7,17 +7,25 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping
-from typing import Final, Protocol
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple, Protocol
 
 _BUCKETS: Final = (0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10.0)
 """Seconds: a small call takes one millisecond, a save some, a large answer some tenths of a second."""
 
 
-class Measured(Protocol):
-    """What a memory reports about itself."""
+class State(NamedTuple):
+    """What a memory reports about itself, by name. `times` holds a count and the total number of seconds."""
 
-    def gauges(self) -> Mapping[str, float]: ...
+    gauges: Mapping[str, int]
+    counters: Mapping[str, int]
+    times: Mapping[str, tuple[int, float]]
+
+
+class Measured(Protocol):
+    """A memory that reports its state."""
+
+    def state(self) -> State: ...
 
 
 class Metrics:
@@ -60,15 +68,28 @@ class Metrics:
         lines += [f'memory_refused_total{{status="{status}"}} {n}' for status, n in sorted(self._refused.items())]
         lines += ["# TYPE memory_sent_bytes_total counter", f"memory_sent_bytes_total {self._sent}"]
         lines += ["# TYPE memory_requests_in_flight gauge", f"memory_requests_in_flight {in_flight}"]
-        gauges = {name: memory.gauges() for name, memory in memories.items()}
-        for key in dict.fromkeys(key for found in gauges.values() for key in found):
-            lines.append(f"# TYPE memory_{key} {'counter' if key.endswith('_total') else 'gauge'}")
-            held = {name: found[key] for name, found in gauges.items() if key in found}
-            lines += [f'memory_{key}{{memory="{name}"}} {value:g}' for name, value in held.items()]
+        lines += _states({name: memory.state() for name, memory in memories.items()})
         resident = _resident_bytes()
         if resident is not None:
             lines += ["# TYPE process_resident_memory_bytes gauge", f"process_resident_memory_bytes {resident}"]
         return "\n".join(lines) + "\n"
+
+
+def _states(states: Mapping[str, State]) -> Iterator[str]:
+    """Each figure of all memories; `states` is not empty, and all tell the same."""
+    first = next(iter(states.values()))
+    for key in first.gauges:
+        yield f"# TYPE memory_{key} gauge"
+        yield from (f'memory_{key}{{memory="{name}"}} {state.gauges[key]:d}' for name, state in states.items())
+    for key in first.counters:
+        yield f"# TYPE memory_{key}_total counter"
+        yield from (f'memory_{key}_total{{memory="{name}"}} {state.counters[key]}' for name, state in states.items())
+    for key in first.times:
+        yield f"# TYPE memory_{key}_seconds summary"
+        for name, state in states.items():
+            count, seconds = state.times[key]
+            yield f'memory_{key}_seconds_sum{{memory="{name}"}} {seconds:.6f}'
+            yield f'memory_{key}_seconds_count{{memory="{name}"}} {count}'
 
 
 def _resident_bytes() -> int | None:

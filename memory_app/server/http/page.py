@@ -23,22 +23,22 @@ It ends by a signal, or when no page has been open for a while.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hmac
 import json
 import socket
-from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qs
 
-import uvicorn
-
 from memory_app.errors import GraphError, StoreError
 from memory_app.server import lifetime
+from memory_app.server.http.connection import Server
 from memory_app.server.http.edits import read_edit
 from memory_app.server.http.feed import Feed
 from memory_app.server.http.limits import Config
+from memory_app.server.http.lookback import Past
 from memory_app.server.stderr import Notices
+from memory_app.tools.arguments import LONGEST_QUERY
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -49,6 +49,13 @@ HOST: Final = "127.0.0.1"
 _LARGEST_BODY: Final = 1 << 20  # bytes: a long observation
 _BODY_SECONDS: Final = 10.0
 _LEFT_SECONDS: Final = 60.0  # without any page, after which the program ends: a page that is reloaded is back sooner
+_READS: Final = ("/memories", "/graph", "/changes", "/history", "/state", "/difference")
+_SENT: Final = ("/edit", "/undo", "/search")
+_METHODS: Final[Mapping[str, tuple[str, ...]]] = {
+    "/": ("GET", "HEAD"),
+    **dict.fromkeys(_READS, ("GET",)),
+    **dict.fromkeys(_SENT, ("POST",)),
+}
 _LOGGERS: Final = ("uvicorn", "asyncio")
 _HEADERS: Final = {
     "cache-control": "no-store",
@@ -67,6 +74,7 @@ class View(NamedTuple):
     page: str
     memories: Mapping[str, str]
     token: str
+    past: Past
     read_only: bool = False
     left_seconds: float = _LEFT_SECONDS
 
@@ -101,7 +109,7 @@ async def _serve(view: View, report: Notices, events: Events, listening: socket.
         proxy_headers=False,
         timeout_graceful_shutdown=lifetime.HTTP_DRAIN_SECONDS,
     )
-    server = _Server(config)
+    server = Server(config)
 
     def end() -> None:
         application.stop()
@@ -169,11 +177,9 @@ class Application:
             raise _Refused(421, "This server is not known by that Host name.")
         if (only("origin") or "null") not in self._origins and only("origin") is not None:
             raise _Refused(403, "Requests from that Origin are not allowed.")
-        methods = {"/": ("GET", "HEAD"), "/memories": ("GET",), "/graph": ("GET",), "/changes": ("GET",)}
-        methods |= {"/edit": ("POST",), "/undo": ("POST",)}
-        if path not in methods:
+        if path not in _METHODS:
             raise _Refused(404, "There is nothing here.")
-        if method not in methods[path]:
+        if method not in _METHODS[path]:
             raise _Refused(405, "Not with this method.")
         if path == "/":
             return  # any page may lead here, the file that opens ours does
@@ -192,12 +198,23 @@ class Application:
         feed = self._feed(scope)
         if scope["path"] == "/graph":
             return await feed.graph()
+        if scope["path"] == "/history":
+            return await feed.lookback.changes()
+        if scope["path"] == "/state":
+            return await feed.lookback.state(_query(scope, "time"))
+        if scope["path"] == "/difference":
+            return await feed.difference(_query(scope, "from"), _query(scope, "to"))
         if ("content-type", "application/json") not in headers:
             raise _Refused(415, "Send JSON.")
         try:
             given = json.loads(await _body(receive))
         except (ValueError, RecursionError):
             raise _Refused(400, "That is no JSON.") from None
+        if scope["path"] == "/search":
+            query = given.get("query") if isinstance(given, dict) else None
+            if not isinstance(query, str) or len(query) > LONGEST_QUERY:
+                raise _Refused(400, "Search for a few words.")
+            return json.dumps({"names": await feed.search(query)}).encode()
         if scope["path"] == "/edit":
             number = await feed.edit(read_edit(given))
         else:
@@ -212,7 +229,7 @@ class Application:
             raise _Refused(404, "There is no such memory.")
         if name not in self._feeds:
             path = self._view.memories[name]
-            self._feeds[name] = Feed(path, self._report, read_only=self._view.read_only)
+            self._feeds[name] = Feed(path, self._report, self._view.past, read_only=self._view.read_only)
         return self._feeds[name]
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -260,14 +277,6 @@ class _Refused(Exception):
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
         self.status = status
-
-
-class _Server(uvicorn.Server):
-    """Signals are ours: uvicorn would raise each again after the end, and so spoil the exit status."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
 
 
 def _query(scope: Scope, name: str) -> str:

@@ -12,16 +12,15 @@ import asyncio
 import contextlib
 import gc
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
-
-import uvicorn
 
 from memory_app.server import lifetime
 from memory_app.server.http import sockets
 from memory_app.server.http.access import Access, expect_token
 from memory_app.server.http.asgi import Bodies
 from memory_app.server.http.audit import Audit
+from memory_app.server.http.connection import Server
 from memory_app.server.http.guard import MCP, Guard
 from memory_app.server.http.limits import BODY_SECONDS, KEEP_ALIVE_SECONDS, Config
 from memory_app.server.http.metrics import Metrics
@@ -67,7 +66,7 @@ async def _serve(
         name: Served(name, path, report, access, sessions, bodies, audit, metrics) for name, path in paths.items()
     }
     guard = Guard(memories, access, report if access.log else None, lambda: metrics.text(guard.in_flight, memories))
-    server = _Server(
+    server = Server(
         Config(
             guard,
             report if access.log else None,
@@ -110,11 +109,3 @@ async def _watch_tokens(tokens: Tokens, memories: Mapping[str, Served], report: 
         tokens.refresh()
         for memory in memories.values():
             memory.streams.revoke(tokens.holds)
-
-
-class _Server(uvicorn.Server):
-    """Signals are ours: uvicorn would raise each again after the end, and so spoil the exit status."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield

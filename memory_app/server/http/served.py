@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Mapping
 from typing import Final
 
 from memory_app.errors import GraphError, StoreError
@@ -19,7 +18,7 @@ from memory_app.server.http.access import Access
 from memory_app.server.http.asgi import Answer, Bodies, Refused
 from memory_app.server.http.audit import Audit
 from memory_app.server.http.guard import Request
-from memory_app.server.http.metrics import Metrics
+from memory_app.server.http.metrics import Metrics, State
 from memory_app.server.http.sessions import Sessions
 from memory_app.server.http.streams import Streams
 from memory_app.server.http.transport import Caller, SessionSubscriptions, Transport, caller
@@ -55,7 +54,8 @@ class Served:
         self._audit = audit
         self._metrics = metrics
         self._told: set[str] = set()
-        self._ready: tuple[float, bool] = 0.0, False
+        self._ready: tuple[float, bool] = float("-inf"), False
+        self._looking: asyncio.Future[bool] | None = None
         self._service = Service(opening(path, report), read_only=access.read_only, text_of=self._text_of)
         self.streams = Streams(self._service.updates, RESOURCE_URI, access.streams)
         subscriptions = SessionSubscriptions(self.streams)
@@ -85,26 +85,35 @@ class Served:
         """Whether the memory was loaded and, where writing is offered, can be written."""
         at, ready = self._ready
         if time.monotonic() - at > _READY_SECONDS:
-            ready = await self._look()
+            if self._looking is None or self._looking.done():
+                self._looking = asyncio.ensure_future(self._look())
+            looking = self._looking  # one for all who ask meanwhile: a file system that hangs holds one thread
+            await asyncio.wait({looking}, timeout=_LOAD_SECONDS)
+            ready = looking.done() and looking.result()
             self._ready = time.monotonic(), ready
         return ready
 
-    def gauges(self) -> Mapping[str, float]:
-        """The gauges for the metrics."""
-        graph = self._service.store.peek()
-        found: dict[str, float] = {
-            "streams": len(self.streams),
-            "sessions_kept": self.streams.kept,
-            "subscribers": len(self._service.updates),
-            "unsent_bytes": self._transport.unsent,
-            "saves_total": self._service.store.saves,
-            "foreign_changes_total": self._service.store.foreign_changes,
-            "waits_for_lock": self._service.store.waits(),
-            "ready": self._ready[1],
-        }
-        if graph is not None:
-            found |= {"entities": len(graph.entities)}
-        return found
+    def state(self) -> State:
+        """The state for the metrics. Does not touch the file system."""
+        store = self._service.store
+        counted = store.figures()
+        return State(
+            gauges={
+                "streams": len(self.streams),
+                "sessions_kept": self.streams.kept,
+                "subscribers": len(self._service.updates),
+                "unsent_bytes": self._transport.unsent,
+                "waits_for_lock": store.waits(),
+                "ready": self._ready[1],
+                "entities": counted.entities,
+                "file_bytes": counted.file_bytes,
+            },
+            counters={"saves": counted.saves, "foreign_changes": counted.foreign_changes},
+            times={
+                "save": (counted.saves, counted.save_seconds),
+                "lock_wait": (counted.lock_waits, counted.lock_wait_seconds),
+            },
+        )
 
     def stop(self) -> None:
         """Begin the shutdown."""
@@ -117,13 +126,11 @@ class Served:
 
     async def _look(self) -> bool:
         try:
-            await asyncio.wait_for(asyncio.shield(self._service.graph()), _LOAD_SECONDS)
-            if self._service.offers("create_entities"):
-                self._service.store.expect_writable()
+            await self._service.expect_usable()
         except (StoreError, GraphError) as error:
             self._text_of(error)
             return False
-        except (asyncio.TimeoutError, MemoryError):
+        except MemoryError:
             return False
         self._told.clear()
         return True

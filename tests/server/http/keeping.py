@@ -12,7 +12,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from tests.driver import VERSIONS
+from tests.driver import VERSIONS, Era
+from tests.server.http.raw import headers_of, message
 
 _PATIENCE: Final = 120.0  # seconds for one answer
 
@@ -27,28 +28,39 @@ class Figures(NamedTuple):
 
 
 class Kept:
-    """One connection. It counts in `errors` what was no 200, or a tool's error."""
+    """One connection. It counts in `errors` what was no 200, or a tool's error; `wrong` is the last of those."""
 
-    def __init__(self, port: int, path: str = "/mcp", headers: Mapping[str, str] | None = None) -> None:
+    def __init__(self, port: int, path: str = "/mcp", era: Era = "2025") -> None:
         self._port = port
         self._path = path
-        self._headers = dict(headers or {})
+        self._era: Era = era
+        self._headers: dict[str, str] = {}
         self._number = 0
         self.errors = 0
+        self.wrong = b""
 
     async def open(self) -> None:
         await self._connect()
+        if self._era == "2026":
+            return
         hello = {"protocolVersion": VERSIONS["2025"], "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
-        head, _ = await self._exchange(self._message("initialize", hello))
+        head, _ = await self._exchange({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello})
         for line in head.split(b"\r\n"):
             if line.lower().startswith(b"mcp-session-id:"):
                 self._headers["Mcp-Session-Id"] = line.partition(b":")[2].strip().decode()
-        await self._exchange(json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}).encode())
+        await self._exchange({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> bytes:
-        head, body = await self._exchange(self._message("tools/call", {"name": tool, "arguments": arguments}))
+        self._number += 1
+        params = {"name": tool, "arguments": arguments}
+        if self._era == "2026":
+            asked = message("tools/call", params, self._number)
+        else:
+            asked = {"jsonrpc": "2.0", "id": self._number, "method": "tools/call", "params": params}
+        head, body = await self._exchange(asked)
         if b" 200 " not in head[:20] or b'"isError":true' in body[-400:]:
             self.errors += 1
+            self.wrong = head.partition(b"\r\n")[0] + b" " + body[:200]
         return body
 
     def close(self) -> None:
@@ -57,14 +69,10 @@ class Kept:
     async def _connect(self) -> None:
         self._reader, self._writer = await asyncio.open_connection("127.0.0.1", self._port, limit=1 << 20)
 
-    def _message(self, method: str, params: Mapping[str, Any]) -> bytes:
-        self._number += 1
-        return json.dumps({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}).encode()
-
-    async def _exchange(self, body: bytes) -> tuple[bytes, bytes]:
-        lines = [f"POST {self._path} HTTP/1.1", "Host: localhost", "Content-Type: application/json"]
-        lines += ["Accept: application/json, text/event-stream", f"Content-Length: {len(body)}"]
-        lines += [f"{name}: {value}" for name, value in self._headers.items()]
+    async def _exchange(self, asked: Mapping[str, Any]) -> tuple[bytes, bytes]:
+        body = json.dumps(asked).encode()
+        lines = [f"POST {self._path} HTTP/1.1", "Host: localhost", f"Content-Length: {len(body)}"]
+        lines += [f"{name}: {value}" for name, value in {**headers_of(self._era, asked), **self._headers}.items()]
         whole = "\r\n".join([*lines, "", ""]).encode() + body
         self._writer.write(whole)
         try:
@@ -116,10 +124,11 @@ async def rate(clients: Sequence[Kept], steps: Mapping[str, Step], seconds: floa
     began = time.monotonic()
     await asyncio.gather(*(live(client, which) for which, client in enumerate(clients)))
     took = time.monotonic() - began
-    return {name: _figures(sorted(found), took) for name, found in times.items() if found}
+    return {name: figures(found, took) for name, found in times.items() if found}
 
 
-def _figures(times: Sequence[float], took: float) -> Figures:
-    return Figures(
-        len(times) / took, times[len(times) // 2], times[min(int(len(times) * 0.99), len(times) - 1)], times[-1]
-    )
+def figures(times: Sequence[float], took: float) -> Figures:
+    """Of calls that took these times, all within `took` seconds."""
+    ordered, last = sorted(times), len(times) - 1
+    middle, late = ordered[len(times) // 2], ordered[min(int(len(times) * 0.99), last)]
+    return Figures(len(times) / took, middle, late, ordered[last])

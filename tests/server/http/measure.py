@@ -9,13 +9,14 @@ MEMORY_SERVER_PYZ names an archive to measure in place of the source.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tests.server.http.keeping import Kept, Step, opened, rate
 from tests.server.http.raw import Client
@@ -53,12 +54,15 @@ async def measure(server: Serving, size: int, seconds: float) -> None:
     clients = await opened(server.port, max(CLIENTS))
     await clients[0].call(*STEPS["search"](0, 0))  # the first one loads
     idle = resident(server)
-    print(f"{size:,} entities; {idle} MiB", flush=True)
+    print(f"{size:,} entities; {idle >> 20} MiB", flush=True)
     for count in CLIENTS:
+        worked = cpu_seconds(server)
         found = await rate(clients[:count], STEPS, seconds)
         total = sum(one.calls_per_second for one in found.values())
+        each = (cpu_seconds(server) - worked) / (total * seconds) * 1000
         times = ", ".join(f"{name} {one.p50 * 1000:.1f} / {one.p99 * 1000:.0f}" for name, one in found.items())
-        print(f"  {count:>3} clients: {total:6.0f} calls/s; p50 / p99 in ms: {times}", flush=True)
+        text = f"  {count:>3} clients: {total:6.0f} calls/s, {each:.2f} ms of processor each; p50 / p99 in ms: {times}"
+        print(text, flush=True)
     hearing = [await Client(server.port).__aenter__() for _ in range(SUBSCRIBERS)]
     for client in hearing:
         await client.subscribe()
@@ -67,14 +71,25 @@ async def measure(server: Serving, size: int, seconds: float) -> None:
     print(f"   50 clients beside {SUBSCRIBERS} subscribers: {total:.0f} calls/s", flush=True)
     for client in hearing:
         client.vanish()
-    await _stall(server, clients)
+    stall = await whole_graphs(server, clients[0], clients[1])
+    print(f"  read_graph {stall.took:.2f} s; beside it small calls wait {stall.worst * 1000:.0f} ms at most", end="")
+    print(f"; {stall.peak >> 20} MiB at most", flush=True)
     assert sum(client.errors for client in clients) == 0, "some calls failed"
     for kept in clients:
         kept.close()
 
 
-async def _stall(server: Serving, clients: list[Kept]) -> None:
-    """The longest wait of a small call while others fetch the whole graph."""
+class Stall(NamedTuple):
+    """The seconds of a read_graph (the median), the longest wait of a small call beside it, and the peak of the working
+    memory in bytes (0 where the platform does not tell it)."""
+
+    took: float
+    worst: float
+    peak: int
+
+
+async def whole_graphs(server: Serving, large: Kept, beside: Kept) -> Stall:
+    """One client fetches the whole graph, several times; another one makes small calls meanwhile."""
     waits: list[float] = []
     done = asyncio.Event()
 
@@ -85,26 +100,40 @@ async def _stall(server: Serving, clients: list[Kept]) -> None:
             waits.append(time.monotonic() - began)
             await asyncio.sleep(0.002)
 
-    beside = asyncio.ensure_future(small(clients[1]))
+    _forget_peak(server)
+    calling = asyncio.ensure_future(small(beside))
     took = []
     for _ in range(_GRAPHS):
         began = time.monotonic()
-        await clients[0].call("read_graph", {})
+        await large.call("read_graph", {})
         took.append(time.monotonic() - began)
     done.set()
-    await beside
-    middle, worst = sorted(took)[_GRAPHS // 2], max(waits) * 1000
-    print(f"  read_graph {middle:.2f} s; beside it small calls wait {worst:.0f} ms at most", end="")
-    print(f"; {resident(server)} MiB", flush=True)
+    await calling
+    return Stall(sorted(took)[_GRAPHS // 2], max(waits), resident(server, "VmHWM"))
 
 
-def resident(server: Serving) -> int:
-    """MiB of working memory; 0 where that cannot be told."""
+def resident(server: Serving, what: str = "VmRSS") -> int:
+    """Bytes of working memory; 0 where that cannot be told."""
     try:
         status = Path(f"/proc/{server.process.pid}/status").read_text()
     except OSError:
         return 0
-    return int(status.partition("VmRSS:")[2].split()[0]) // 1024
+    return int(status.partition(f"{what}:")[2].split()[0]) << 10
+
+
+def _forget_peak(server: Serving) -> None:
+    """Have Linux count the most memory from now on."""
+    with contextlib.suppress(OSError):
+        Path(f"/proc/{server.process.pid}/clear_refs").write_text("5")
+
+
+def cpu_seconds(server: Serving) -> float:
+    """Seconds of processor that it has used so far; 0 where that cannot be told."""
+    try:
+        fields = Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def main() -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import shutil
 import subprocess
@@ -13,7 +12,6 @@ import pytest
 from memory_app.tools.table import LISTED as TOOLS
 from tests.server.http.conformance import SUITES, outcomes
 from tests.server.http.packages import installed, node
-from tests.server.http.raw import PATIENCE
 from tests.server.http.serving import TOKEN, serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -43,28 +41,3 @@ def test_the_typescript_client_works(tmp_path: Path, mode: str, version: str, to
     assert told["tools"] == [tool["name"] for tool in TOOLS]
     assert told["heard"] and told["entities"] >= 1
     assert told["graph"]["entities"][0]["observations"] == ["From TypeScript"]
-
-
-@pytest.mark.parametrize(
-    ("package", "kind", "mode"),
-    [
-        pytest.param("@modelcontextprotocol/client@2.4.0", "client", "legacy", id="2-legacy"),
-        pytest.param("@modelcontextprotocol/client@2.4.0", "client", "auto", id="2-auto"),
-        pytest.param("@modelcontextprotocol/sdk@1.32.2", "sdk", "", id="1"),
-    ],
-)
-def test_the_typescript_client_goes_on_after_a_restart(tmp_path: Path, package: str, kind: str, mode: str) -> None:
-    modules = installed(package)
-    script = shutil.copy(Path(__file__).with_name("restarted.mjs"), modules.parent)
-    with contextlib.ExitStack() as first:
-        server = first.enter_context(serving(tmp_path))
-        command = [node(), script, kind, server.url, mode]
-        pipe = subprocess.PIPE
-        client = first.enter_context(subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True))
-        first.callback(client.kill)
-        assert client.stdout is not None and client.stdout.readline() == "called\n"
-        server.process.terminate()
-        assert server.ended() == 0
-        with serving(tmp_path, at=f"127.0.0.1:{server.port}"):
-            said, _ = client.communicate("go on\n", timeout=PATIENCE)
-    assert [entity["name"] for entity in json.loads(said)["entities"]] == ["Ann"]

@@ -5,17 +5,25 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import re
 import socket
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
 from memory_app.commands.serve import _other_users
+from memory_app.server.http.access import Access, parse_address
+from memory_app.server.http.asgi import Bodies
 from memory_app.server.http.audit import Audit, counts
-from memory_app.server.http.served import conceal
+from memory_app.server.http.metrics import Metrics
+from memory_app.server.http.served import Served, conceal
+from memory_app.server.http.sessions import Sessions
+from memory_app.server.stderr import Notices
+from tests.locks import our_fields, write_record
 from tests.server.http.raw import PATIENCE, Client, ask, message, post
 from tests.server.http.serving import SOURCE, TOKEN, Serving, serving
 
@@ -85,6 +93,54 @@ def test_metrics_need_the_token_and_count_calls(tmp_path: Path) -> None:
         assert "Ann" not in text and "nonsense" not in text
         for line in text.splitlines():
             assert line.startswith("# TYPE ") or float(line.rpartition(" ")[2]) >= 0
+
+
+def test_waits_for_the_lock_are_counted_with_their_time(tmp_path: Path) -> None:
+    lock = tmp_path / "memory.jsonl.lock"
+    write_record(lock, **our_fields())  # as a process that lives would hold it
+
+    def told(port: int, name: str) -> float:
+        line = re.search(rf'memory_{name}{{memory=""}} (\S+)', ask(port, "GET", "/metrics").body.decode())
+        assert line is not None
+        return float(line[1])
+
+    with serving(tmp_path) as server, ThreadPoolExecutor(1) as other:
+        assert told(server.port, "lock_wait_seconds_count") == 0
+        call = other.submit(post, server.port, created("Ann"))
+        until = time.monotonic() + PATIENCE
+        while not told(server.port, "waits_for_lock"):
+            assert time.monotonic() < until, "it never waited"
+        lock.unlink()
+        assert call.result(PATIENCE).status == 200
+        assert told(server.port, "lock_wait_seconds_count") == 1
+        assert 0 < told(server.port, "lock_wait_seconds_sum") < PATIENCE
+        assert told(server.port, "save_seconds_count") == told(server.port, "saves_total") == 1
+        assert told(server.port, "file_bytes") == server.memory.stat().st_size
+
+
+def test_many_who_ask_for_readiness_of_a_file_that_does_not_answer_share_one_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory_app.server.http.served._LOAD_SECONDS", 0.01)
+    looks, answers = [], asyncio.Event()
+
+    async def look() -> bool:
+        looks.append(1)
+        await answers.wait()
+        return True
+
+    async def work() -> None:
+        access = Access(parse_address("0"), None)
+        budget = Bodies(1, 1)
+        notices = Notices()
+        sessions = Sessions(bytes(32))
+        served = Served("", str(tmp_path / "m.jsonl"), notices, access, sessions, budget, Audit(None), Metrics())
+        monkeypatch.setattr(served, "_look", look)
+        assert await asyncio.gather(*(served.is_ready() for _ in range(20))) == [False] * 20
+        assert looks == [1]
+        await served.close()
+
+    asyncio.run(work())
 
 
 def test_the_audit_log_says_who_did_what_and_nothing_of_the_facts(tmp_path: Path) -> None:
