@@ -56,7 +56,9 @@ SUITES: Final = (
     Suite("forky", "amd64", "python3.14"),
     Suite("sid", "amd64", "python3.15"),
     Suite("trixie", "i386", "python3.13"),
-    *(Suite("trixie", processor, "python3.13") for processor in _EMULATORS),
+    *(Suite("trixie", processor, "python3.13") for processor in ("arm64", "armhf", "riscv64")),
+    # Mirrors often lack some of the newest packages for these.
+    *(Suite("bookworm", processor, "python3.11") for processor in ("ppc64el", "s390x")),
 )
 
 
@@ -179,6 +181,7 @@ def _apt(suite: str, processor: str) -> list[str]:
         "APT::Architectures::": processor,
         "APT::Sandbox::User": "root",  # the folders are ours
         "Acquire::Languages": "none",
+        "Acquire::Retries": 3,
         "Debug::NoLocking": 1,
         "Dir::Cache": home / "cache",
         "Dir::Etc::SourceList": home / "sources.list",
