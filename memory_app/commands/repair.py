@@ -47,14 +47,15 @@ class _Repair:
         self.mended: Mended | None = None  # None: there was nothing to mend
         self.backup: str | None = None
         self.side_file: str | None = None
+        self.left = 0  # unreadable lines that stay
 
     def look(self, graph: Graph) -> Mended | None:
         """What there is to mend in the file that this graph was read from; None for nothing."""
-        unreadable: frozenset[bytes] = frozenset()
-        if self._asked.drop_unreadable:
-            kept = (*graph.head, *graph.tail)
-            unreadable = frozenset(raw for raw in kept if judged(raw)[0] == "unreadable" and not holds_json(raw))
-        mended = mend(graph, Options(self._asked.add_missing, unreadable))
+        kept = (*graph.head, *graph.tail)
+        found = [raw for raw in kept if judged(raw)[0] == "unreadable" and not holds_json(raw)]
+        drop = self._asked.drop_unreadable
+        self.left = 0 if drop else len(found)
+        mended = mend(graph, Options(self._asked.add_missing, frozenset(found if drop else ())))
         after = b"".join(mended.graph.chunks())
         present = read_whole(self._path)
         self._present = present
@@ -95,11 +96,13 @@ def _tell(path: str, repair: _Repair, *, dry: bool) -> None:
     mended = repair.mended
     if mended is None:
         out.line(f"There is nothing to mend in {safe(path)}.")
+        _tell_left(repair)
         return
     out.line(f"{'Would mend' if dry else 'Mended'} {safe(path)}:")
     parts = (
         (mended.merged, "line", "of a repeated name merged into the first"),
         (mended.dropped, "repeated relation", "dropped"),
+        (mended.repeated, "repeated observation", "dropped"),
         (mended.rewritten, "record", "written in our form"),
         (len(mended.added), "missing entity", "made"),
         (len(mended.moved_out), "unreadable line", "moved out"),
@@ -107,10 +110,16 @@ def _tell(path: str, repair: _Repair, *, dry: bool) -> None:
     done = [f"  {counted(number, noun)} {what}" for number, noun, what in parts if number]
     for line in done or ["  line ends, blank lines and the like put in order"]:
         out.line(line)
+    _tell_left(repair)
     if repair.backup:
         out.line(f"Kept as it was, for restore: {safe(os.path.basename(repair.backup))}")
     if repair.side_file:
         out.line(f"The unreadable lines are in {safe(os.path.basename(repair.side_file))}")
+
+
+def _tell_left(repair: _Repair) -> None:
+    if repair.left:
+        output().line(f"{counted(repair.left, 'unreadable line')} kept; --drop-unreadable moves such lines out")
 
 
 def _as_json(path: str, repair: _Repair, *, dry: bool) -> dict[str, object]:
@@ -121,6 +130,7 @@ def _as_json(path: str, repair: _Repair, *, dry: bool) -> dict[str, object]:
         "changed": mended is not None,
         "mergedLines": mended.merged if mended else 0,
         "droppedRelations": mended.dropped if mended else 0,
+        "droppedObservations": mended.repeated if mended else 0,
         "rewrittenRecords": mended.rewritten if mended else 0,
         "addedEntities": list(mended.added) if mended else [],
         "movedOutLines": len(mended.moved_out) if mended else 0,

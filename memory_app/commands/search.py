@@ -66,7 +66,8 @@ def run(asked: argparse.Namespace) -> int:
     for line in shown:
         portrait.show(out, graph, line, words=[word for word in words if word.strip()], most=_MOST)
         out.line()
-    more = f", the first {len(shown)} are shown (--limit 0 shows all)" if len(shown) < len(found) else ""
+    first = "the first is" if len(shown) == 1 else f"the first {len(shown)} are"
+    more = f", {first} shown (--limit 0 shows all)" if len(shown) < len(found) else ""
     out.line(out.styled(f"{counted(len(found), 'entity')} found{more}", "dim"))
     return 0
 

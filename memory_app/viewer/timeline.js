@@ -18,8 +18,8 @@ class Timeline {
     this._button.addEventListener("click", () => this.toggle());
     this._slider.addEventListener("input", () => this._tell(Number(this._slider.value)));
     this._slider.addEventListener("change", () => this._go(Number(this._slider.value)));
-    byId("earlier").addEventListener("click", () => this._go(this._place - 1));
-    byId("later").addEventListener("click", () => this._go(this._place + 1));
+    byId("earlier").addEventListener("click", () => this._go(Number(this._slider.value) - 1));
+    byId("later").addEventListener("click", () => this._go(Number(this._slider.value) + 1));
     byId("what-changed").addEventListener("click", () => this._explain(true));
     byId("to-now").addEventListener("click", () => this._go(this._changes.length));
   }
@@ -74,11 +74,13 @@ class Timeline {
       return wanted === this._at;
     }
     const asked = (this._asked += 1);
+    this._slider.value = String(place); // from which a next step counts, also while this one is on its way
     let graphThen = null;
     try {
       if (wanted !== null) graphThen = (await connection.state(wanted)).graph;
     } catch (error) {
-      if (asked === this._asked) this.on.say(error.message);
+      if (asked !== this._asked) return false;
+      this.on.say(error.message);
       this._settle();
       return false;
     }

@@ -217,3 +217,19 @@ def test_what_could_be_read_is_never_moved_out(home: Path, memory: Path) -> None
     assert memory.read_text().splitlines()[-2:] == kept
     (moved,) = home.glob("*.unreadable")
     assert moved.read_text() == '{"type":"entity","na\n'
+
+
+def test_repair_says_what_it_dropped_and_what_it_left(home: Path) -> None:
+    memory = write(home / "m.jsonl", entity("Ann", "p", ["tea", "tea"]), "no json {", "nor { this")
+    told = repair(memory, home=home).out
+    assert "  1 repeated observation dropped\n" in told
+    assert "our form" not in told
+    assert "2 unreadable lines kept; --drop-unreadable moves such lines out\n" in told
+    again = repair(memory, home=home).out.splitlines()
+    assert again[0].startswith("There is nothing to mend")
+    assert again[1].startswith("2 unreadable lines kept")
+
+
+def test_names_that_differ_by_a_blank_are_told_so_that_it_is_seen(home: Path) -> None:
+    memory = write(home / "m.jsonl", entity("Ann"), entity("ann "))
+    assert 'Ann ~ "ann "' in run("check", "--file", memory, home=home).out

@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 # Generous, because the machine may be busy: a bound is there to end a hang, not to measure.
 PATIENCE: Final = 20.0
@@ -35,7 +35,7 @@ _FLAGS: Final = (
     "--hide-scrollbars",
     "--remote-debugging-pipe",
 )
-_KEYS: Final = {"Backspace": 8, "Tab": 9, "Enter": 13, "Escape": 27, "End": 35} | {
+_KEYS: Final = {"Backspace": 8, "Tab": 9, "Enter": 13, "Escape": 27, "End": 35, "Home": 36} | {
     f"Arrow{way}": 37 + at for at, way in enumerate(("Left", "Up", "Right", "Down"))
 }
 
@@ -51,6 +51,11 @@ def program() -> str | None:
 def quoted(text: str) -> str:
     """A text as a literal of JavaScript."""
     return json.dumps(text)
+
+
+class _Tab(NamedTuple):
+    context: str
+    session: str
 
 
 class Browser:
@@ -70,20 +75,35 @@ class Browser:
         self._number = 0
         self._results: dict[int, queue.Queue[dict[str, Any]]] = {}
         self._sessions: dict[str, Page] = {}
+        self._idle: list[_Tab] = []
         threading.Thread(target=self._read, daemon=True).start()
 
     @contextlib.contextmanager
-    def page(self, file: Path | str, *, width: int = 1280, height: int = 800, **media: str) -> Iterator[Page]:
-        """Open a file or an address. `media`: features to pretend, such as prefers_color_scheme="dark"."""
-        context = self.call("Target.createBrowserContext")["browserContextId"]
+    def page(
+        self, file: Path | str, fresh: bool = False, /, *, width: int = 1280, height: int = 800, **media: str
+    ) -> Iterator[Page]:
+        """Open a file or an address. `media`: features to pretend, such as prefers_color_scheme="dark".
+
+        A tab costs two seconds of the processor and serves for one page after another, unless it is to be `fresh`.
+        """
+        tab = self._idle.pop() if self._idle and not fresh else self._tab()
+        page = self._sessions[tab.session] = Page(self, tab.session)
         try:
-            target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
-            session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-            page = self._sessions[session] = Page(self, session)
             page.open(file, width, height, media)
             yield page
         finally:
-            self.call("Target.disposeBrowserContext", browserContextId=context)
+            left = False
+            with contextlib.suppress(RuntimeError, TimeoutError):
+                left = not fresh and page.leave()
+            if left:
+                self._idle.append(tab)
+            else:
+                self.call("Target.disposeBrowserContext", browserContextId=tab.context)
+
+    def _tab(self) -> _Tab:
+        context = self.call("Target.createBrowserContext")["browserContextId"]
+        target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
+        return _Tab(context, self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"])
 
     def call(self, method: str, session: str | None = None, **parameters: Any) -> dict[str, Any]:
         """One call of the protocol, and its result."""
@@ -150,10 +170,20 @@ class Page:
         self.call("Page.navigate", url=address)
         self.wait("document.readyState === 'complete' && location.protocol !== 'about:'")
 
+    def leave(self) -> bool:
+        """Make the tab as it was before: nothing stored, nothing pretended. True when it is."""
+        self.call("Emulation.setScriptExecutionDisabled", value=False)
+        self.call("Emulation.setTouchEmulationEnabled", enabled=False)
+        self.call("Page.setBypassCSP", enabled=False)
+        self.evaluate("(() => { try { localStorage.clear(); sessionStorage.clear(); } catch { } })()")
+        self.call("Page.navigate", url="about:blank")
+        self.wait("location.protocol === 'about:' && document.readyState === 'complete'")
+        return True
+
     def pretend(self, **media: str) -> None:
         """Have the page believe in some media features and no others, such as prefers_color_scheme="dark"."""
         features = [{"name": name.replace("_", "-"), "value": value} for name, value in media.items()]
-        self.call("Emulation.setEmulatedMedia", features=features)
+        self.call("Emulation.setEmulatedMedia", media="", features=features)
 
     def notice(self, method: str, details: dict[str, Any]) -> None:
         if method == "Runtime.exceptionThrown":

@@ -110,7 +110,7 @@ def opened(browser: chromium.Browser, file: Path) -> Iterator[tuple[chromium.Pag
     """A page that has said that it is usable, and the milliseconds of the processor that its main thread took."""
     empty = file.with_name("empty.html")
     empty.write_text("<!doctype html>", encoding="utf-8")
-    with browser.page(empty) as page:
+    with browser.page(empty, True) as page:
         page.call("Page.addScriptToEvaluateOnNewDocument", source=_WATCH)
         before = _used(browser)
         page.call("Page.navigate", url=file.as_uri())

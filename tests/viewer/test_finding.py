@@ -9,8 +9,6 @@ import json
 import unicodedata
 from pathlib import Path
 
-import pytest
-
 from memory_app import viewer
 from memory_app.text import fold
 from tests.viewer import memories
@@ -18,23 +16,24 @@ from tests.viewer.conftest import Open
 from tests.viewer.steps import STILL, chosen, focused, go_to, look_for, wait_for
 
 
-@pytest.mark.parametrize(
-    ("query", "found"),
-    [
-        ("cafe", ["Tomás Ferreira"]),
-        ("CAFÉ", ["Tomás Ferreira"]),
-        ("tomas", ["Tomás Ferreira"]),
-        ("さくら", ["北川さくら"]),
-        ("مريم", ["مريم حداد"]),
-        ("ledger keep", ["Decision: keep one ledger"]),
-        ("second quarter", ["Harbour"]),
-        ("technology", ["PostgreSQL 16"]),
-        ("no such thing", []),
-    ],
-)
-def test_search_finds_what_the_server_finds(open_page: Open, query: str, found: list[str]) -> None:
+def test_search_finds_what_the_server_finds(open_page: Open) -> None:
     page = open_page(memories.example())
-    assert look_for(page, query) == found
+    wanted = {
+        "cafe": ["Tomás Ferreira"],
+        "CAFÉ": ["Tomás Ferreira"],
+        "tomas": ["Tomás Ferreira"],
+        "さくら": ["北川さくら"],
+        "مريم": ["مريم حداد"],
+        "ledger keep": ["Decision: keep one ledger"],
+        "second quarter": ["Harbour"],
+        "technology": ["PostgreSQL 16"],
+        "no such thing": [],
+    }
+    found = {}
+    for query in wanted:
+        found[query] = look_for(page, query)
+        page.press("Escape", "Escape", "Escape")
+    assert found == wanted
 
 
 def test_names_come_before_other_matches(open_page: Open) -> None:

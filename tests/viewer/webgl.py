@@ -102,8 +102,9 @@ def main(arguments: list[str]) -> None:
     if path is None:
         sys.exit("no Chromium on this machine")
     texts = _fetched()
-    modules = {name: {"text": texts[name], "needs": dict(_needs(name, texts))} for name in _closure(texts)}
-    code = sum(len(one["text"]) for one in modules.values())
+    names = _closure(texts)
+    modules = json.dumps({name: {"text": texts[name], "needs": dict(_needs(name, texts))} for name in names})
+    code = sum(len(texts[name]) for name in names)
     print("entities drawn by                 to interact       CPU  pan: frame  worst 5 %    heap")
     with tempfile.TemporaryDirectory() as place, chromium.running(path, *_FLAGS, patience=_PATIENCE) as browser:
         for size in given.sizes:
@@ -121,8 +122,8 @@ def main(arguments: list[str]) -> None:
                     f"{size:8,} {label:24} {usable:9.0f} ms {cpu:6.0f} ms {frame:8.1f} ms {worst:7.1f} ms "
                     f"{heap / 1e6:4.0f} MB"
                 )
-        with browser.page(_blank(Path(place))) as page:
-            gpu = page.evaluate(
+        with browser.page(_blank(Path(place))) as blank:
+            gpu = blank.evaluate(
                 "(gl => gl === null ? 'no WebGL' : gl.getParameter(gl.getExtension('WEBGL_debug_renderer_info')"
                 "?.UNMASKED_RENDERER_WEBGL ?? gl.RENDERER))(document.createElement('canvas').getContext('webgl2'))"
             )
@@ -148,7 +149,7 @@ def _measured(browser: chromium.Browser, file: Path, *, is_ours: bool) -> tuple[
     return usable, cpu, statistics.median(frames), frames[int(len(frames) * 0.95)], heap
 
 
-def _page(size: int, modules: dict[str, dict[str, object]], settings: str, file: Path) -> Path:
+def _page(size: int, modules: str, settings: str, file: Path) -> Path:
     graph = json.loads(memories.many(size))
     colours = {kind: f"hsl({at * 360 // len(memories.KINDS)} 60% 50%)" for at, kind in enumerate(memories.KINDS)}
     nodes = []
@@ -159,7 +160,7 @@ def _page(size: int, modules: dict[str, dict[str, object]], settings: str, file:
         nodes.append([one["name"], x, y, colours[one["entityType"]]])
     links = [[one["from"], one["to"]] for one in graph["relations"]]
     data = json.dumps({"nodes": nodes, "links": links})
-    given = json.dumps(modules).replace("<", "\\u003c")
+    given = modules.replace("<", "\\u003c")
     text = _PAGE.format(data=data, modules=given, entries=json.dumps(_ENTRIES), settings=settings)
     file.write_text(text, encoding="utf-8")
     return file

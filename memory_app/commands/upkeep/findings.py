@@ -37,7 +37,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "repeated-observation": Kind("Repeated observations", "each is served", True),
     "dangling-relation": Kind("Relations to missing entities", "served; repair --add-missing makes them", False),
     "near-duplicate": Kind("Names that may mean the same", "only you can tell", False),
-    "empty-name": Kind("Names without a letter", "served; nobody can ask for them", False),
+    "empty-name": Kind("Names without a letter", "served; hard to see, and to ask for", False),
     "line-ends": Kind("Line ends and blank lines", "served all the same", True),
     "byte-order-mark": Kind("Byte order mark", "served all the same", True),
     "lock": Kind("Locks", "", False),

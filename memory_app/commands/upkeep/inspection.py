@@ -133,7 +133,7 @@ class _Reader:
                 found.append(Finding("dangling-relation", f"{text}   (missing: {', '.join(missing)})", _numbers(lines)))
         for names in alike(list(self.entities)):
             at = _numbers([number for name in names for number in self.entities[name][:1]])
-            found.append(Finding("near-duplicate", " ~ ".join(names), at))
+            found.append(Finding("near-duplicate", " ~ ".join(map(_visible, names)), at))
         for name, lines in self.entities.items():
             if not any(c.isprintable() and not c.isspace() for c in name):
                 found.append(Finding("empty-name", "an entity", _numbers(lines)))
@@ -271,3 +271,8 @@ def _reason(error: NotTaken) -> str:
 
 def _count_lines(data: bytes) -> int:
     return data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
+
+
+def _visible(name: str) -> str:
+    """A name with its blanks to be seen: in quotation marks if it begins or ends with one, or has two in a row."""
+    return name if name == " ".join(name.split()) else f'"{name}"'

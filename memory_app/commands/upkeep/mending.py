@@ -50,6 +50,7 @@ class Mended(NamedTuple):
     graph: Graph
     merged: int = 0  # lines of repeated names
     dropped: int = 0  # repeated relations
+    repeated: int = 0  # observations that stood there already
     rewritten: int = 0  # records in another form
     added: tuple[str, ...] = ()  # entities that relations named
     moved_out: tuple[bytes, ...] = ()
@@ -62,13 +63,15 @@ class _InexactNumber(ValueError):
 def mend(graph: Graph, options: Options) -> Mended:
     """The graph as it should stand in the file."""
     lines: list[Line] = []
-    merged = dropped = rewritten = 0
+    merged = dropped = repeated = rewritten = 0
     for group in (graph.first_entities(), graph.first_relations()):
         for line in group:
             together = _together(line)
             lines += together
             if len(together) == 1:
-                rewritten += together[0].raw != line.raw and not line.also
+                again = 0 if line.also else _repeated(line)
+                repeated += again
+                rewritten += together[0].raw != line.raw and not line.also and not again
                 if isinstance(line, EntityLine):
                     merged += len(line.also)
                 else:
@@ -80,7 +83,7 @@ def mend(graph: Graph, options: Options) -> Mended:
     whole: tuple[Line, ...] = (*entities, *(new_entity(name, "unknown", ()) for name in missing), *relations)
     gone = tuple(raw for raw in (*graph.head, *graph.tail) if raw in options.unreadable)
     after = Graph.of(document.Contents(head, whole, tail, False, ()))
-    return Mended(after, merged, dropped, rewritten, missing, gone)
+    return Mended(after, merged, dropped, repeated, rewritten, missing, gone)
 
 
 def distinct(items: Any) -> list[Any]:
@@ -98,6 +101,14 @@ def distinct(items: Any) -> list[Any]:
         if item is not None:
             kept.setdefault(encode(item), item)
     return [item for item in kept.values() if not (isinstance(item, str) and item in objects)]
+
+
+def _repeated(line: Line) -> int:
+    """How many observations of the line stand in it already."""
+    if not isinstance(line, EntityLine):
+        return 0
+    texts = line.own_observations()
+    return len(texts) - len(set(texts))
 
 
 def _together(line: Line) -> list[Line]:
