@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -220,7 +221,8 @@ def serves_another_user_without_any_capability(volume: Path) -> None:
 def hands_over_the_history(volume: Path) -> None:
     history = volume / "memory.jsonl.history"
     history.mkdir(0o700)
-    generation = history / "20260101T000000.000Z.jsonl"
+    yesterday = time.gmtime(time.time() - 86_400)  # an old one would be thinned out
+    generation = history / time.strftime("%Y%m%dT%H%M%S.000Z.jsonl", yesterday)
     generation.write_text(_OLD)
     (volume / "memory.jsonl").write_text(_OLD)
     start(volume, call("create_entities", entities=[_ENTITY]))
