@@ -18,7 +18,6 @@ from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
 from pathlib import Path
 from typing import Final
 
-from build.platform_table import PAGE
 from tests.bench.report import marked
 from tests.platforms import clients, debian, free_threaded, image_row, interpreters, musl, static, windows
 from tests.platforms.fetching import CACHE, ROOT
