@@ -35,7 +35,7 @@ _PARTS: Final[Mapping[str, Callable[[Path], list[Job]]]] = {
 }
 _ALONE: Final = ("interpreters",)
 _AT_ONCE: Final = 2
-_LIMIT: Final = 60.0  # minutes from the start of the run, after which no job is waited for
+_LIMIT: Final = 45.0  # minutes from the start of the run, after which no job is waited for
 _RESULTS: Final = Path(__file__).with_name("RESULTS.md")
 _GUIDE: Final = ROOT / "memory_app" / "guide"
 _TEXT: Final = """# One archive, run on what one Linux machine can have

@@ -5,6 +5,7 @@ The loader of the newest one is asked as well whether it finds all that the libr
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -69,7 +70,7 @@ def _row(archive: Path, wanted: _Root) -> list[Row]:
     copy = folder / "memory-server.pyz"
     shutil.copyfile(archive, copy)
     command = ("chroot", str(root), f"/{PREFIX}/bin/{_PYTHON}")
-    environ = {"PATH": "/bin", "HOME": "/srv/home"}
+    environ = {"PATH": os.environ["PATH"], "HOME": "/srv/home"}
     version = call([*command, "-c", "import sys; print(sys.version.split()[0])"], env=environ).strip()
     place = Place(
         f"Linux x86-64, musl {_version(wanted.suite)}{_layout(wanted)}",
