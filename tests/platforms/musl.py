@@ -51,7 +51,7 @@ _ROOTS: Final = (
         _NEWEST,
         is_alpines=True,
         without=("_ssl", "_hashlib"),
-        note="without _ssl: HTTP is refused in one line",
+        note="without _ssl, HTTP is refused",
     ),
 )
 
