@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import SequenceMatcher
 from typing import Final
 
 from memory_app.graph.blocks import SEPARATOR, Block
@@ -101,6 +100,8 @@ def near_names(graph: Graph, name: str) -> list[str]:
     key = key_of(name) if len(name) <= _LONGEST else ""
     if not key:
         return []
+    from difflib import SequenceMatcher  # slow to load, and the start is to be fast
+
     scored: dict[str, float] = {}
     for candidate in _candidates(graph, name, key):
         other = key_of(candidate)

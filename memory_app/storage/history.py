@@ -16,7 +16,6 @@ the rename. Nothing is copied or synced for it. The time is that of the replacin
 
 from __future__ import annotations
 
-import calendar
 import contextlib
 import errno
 import os
@@ -307,12 +306,14 @@ def _names(folder: str) -> list[tuple[int, str, str]]:
         entries = os.listdir(folder)
     except OSError:
         return []
+    from calendar import timegm  # slow to load, and the start is to be fast
+
     found = []
     for entry in entries:
         match = _NAME.fullmatch(entry)
         if match is not None:
             with contextlib.suppress(ValueError):  # its time is none
-                seconds = calendar.timegm(time.strptime(match[1], _FORM))
+                seconds = timegm(time.strptime(match[1], _FORM))
                 found.append((seconds * 1000 + int(match[2]), match[3] or "", entry))
     return sorted(found, reverse=True)
 

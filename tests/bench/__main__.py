@@ -24,6 +24,7 @@ from tests.bench.cases import BURST, PROCESSES, Figures
 from tests.bench.client import Server
 from tests.bench.plot import Panel, draw
 from tests.bench.report import Row, marked, table
+from tests.platforms import interpreters
 
 _HERE: Final = Path(__file__).parent
 _SIZES: Final = (10, 1_000, 10_000, 100_000)
@@ -52,6 +53,10 @@ _WANTED: Final[Sequence[tuple[str, str, Mapping[int, float]]]] = (
     ("first search", "the first search", {}),
     ("first loose search", "the first loose search, which makes the index of words", {}),
 )
+_STARTS: Final = 3  # in each round, of which the median counts
+_START_ROUNDS: Final = 10  # they vary more than calls, and take a second
+_STARTS_WANTED: Final = {True: 1.25, False: 1.45}
+"""The ratio for the first tool's answer, by whether the interpreter was compiled with optimisation."""
 _UNITS: Final = {"saves": "count", "peak": "memory"}
 _NO_DISK: Final = Path("/dev/shm")  # where there is one: a file system on which a sync costs nothing
 _PANELS: Final = (
@@ -98,6 +103,15 @@ class Bench:
             if (ours := pick.get((size, "ours", name)))
         ]
         return rows + free
+
+    def starts_against_npm(self, pythons: Mapping[str, str]) -> list[Row]:
+        npm = self.figures[10, "npm", "start, tool"]
+        rows = []
+        for version, python in pythons.items():
+            kind = servers.is_optimised(python)
+            words = f"start to the first tool's answer, CPython {version}" + ("" if kind else ", not optimised")
+            rows.append(Row(words, 10, self.figures[10, _on(version), "start, tool"], npm, _STARTS_WANTED[kind]))
+        return rows
 
     def against_the_limit(self, sizes: Sequence[int]) -> list[Row]:
         pick = self.figures
@@ -151,10 +165,16 @@ def main() -> int:
     servers.CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=servers.CACHE) as folder:
         bench = Bench(Path(folder), options.rounds)
-        _measure(bench, ours, npm, options.sizes)
+        _measure_starts(bench, ours, npm, options.pythons)
+        if not options.starts:
+            _measure(bench, ours, npm, options.sizes)
     done = f"{time.strftime('%Y-%m-%d', time.gmtime(began))}, {options.rounds} rounds in turn{busy}"
     compared = f"memory-server {ours.version}, npm {servers.NPM_PACKAGE} {npm.version}"
-    first, second = bench.against_npm(options.sizes), bench.against_the_limit(options.sizes)
+    starts = bench.starts_against_npm(options.pythons)
+    if options.starts:
+        print(f"{compared}. {_machine()}. {done}.\n\n{table(starts, 'npm')}")
+        return 0
+    first, second = [*starts, *bench.against_npm(options.sizes)], bench.against_the_limit(options.sizes)
     text = _text(bench, first, second, f"{compared}. {_machine()}. {done}, {(time.time() - began) / 60:.0f} minutes.")
     if not options.quick:
         with tempfile.TemporaryDirectory(dir=servers.CACHE) as folder:
@@ -179,11 +199,22 @@ def _million(options: argparse.Namespace) -> int:
     return 0
 
 
-def _measure(bench: Bench, ours: Server, npm: Server, sizes: Sequence[int]) -> None:
-    rivals = {"ours": ours, "npm": npm}
+def _on(version: str) -> str:
+    return f"ours on {version}"
+
+
+def _measure_starts(bench: Bench, ours: Server, npm: Server, pythons: Mapping[str, str]) -> None:
+    """Of every interpreter, in turn with the npm server's."""
+    rivals = {"ours": ours, "npm": npm} | {_on(version): servers.archive(path) for version, path in pythons.items()}
     for server in rivals.values():  # unpacked, compiled and in the page cache before anything is timed
         bench.run(10, {"warm": partial(cases.starts, server, count=2)}, 1)
-    bench.run(10, {name: partial(cases.starts, server, count=3) for name, server in rivals.items()})
+    bench.run(
+        10, {name: partial(cases.starts, server, count=_STARTS) for name, server in rivals.items()}, _START_ROUNDS
+    )
+
+
+def _measure(bench: Bench, ours: Server, npm: Server, sizes: Sequence[int]) -> None:
+    rivals = {"ours": ours, "npm": npm}
     bench.run(10, {name: partial(cases.burst, server) for name, server in rivals.items()})
     waits = servers.source("tests.bench.fixed_waits")
     bench.run(10, {"ours": partial(cases.crowd, servers.source()), "waits": partial(cases.crowd, waits)})
@@ -252,6 +283,10 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="up to 10,000 entities, 2 rounds, nothing is written")
     parser.add_argument("--rounds", type=int, default=0, help="how often each is measured (default: 5)")
     parser.add_argument("--sizes", type=int, nargs="+", default=None, help=f"numbers of entities (default: {_SIZES})")
+    parser.add_argument("--starts", action="store_true", help="measure only starts, nothing is written")
+    parser.add_argument(
+        "--pythons", nargs="*", default=None, help="interpreters whose starts are measured (default: all)"
+    )
     parser.add_argument("--http", action="store_true", help="only the part over HTTP; nothing is written")
     parser.add_argument("--seconds", type=float, default=10.0, help="of --http: for each row (default: 10)")
     parser.add_argument("--source", action="store_true", help="measure the source in place of the archive")
@@ -260,6 +295,7 @@ def _options() -> argparse.Namespace:
         options.rounds, options.sizes = options.rounds or _MILLION_ROUNDS, options.sizes or [million.SIZE]
         return options
     options.rounds = options.rounds or (2 if options.quick else 5)
+    options.pythons = interpreters.versions(options.pythons) if options.pythons is not None else interpreters.found()
     options.sizes = tuple(options.sizes or (_SIZES[:3] if options.quick else _SIZES))
     return options
 

@@ -48,7 +48,7 @@ def table(rows: Iterable[Row], other: str, *, short: bool = False) -> str:
         cells.append(_ratio(row.ratio))
         if not short:
             cells.append(f"{_ratio(min(row.ratios))} to {_ratio(max(row.ratios))}" if row.others else "")
-            wanted = [] if row.target is None else [f"≤ {row.target:.2g}" if row.others else f"≤ {show(row.target)}"]
+            wanted = [] if row.target is None else [f"≤ {row.target:.3g}" if row.others else f"≤ {show(row.target)}"]
             wanted += [] if row.limit is None else [f"≤ {show(row.limit)}"]
             cells.append(", ".join(wanted))
             cells.append({None: "", True: "yes", False: "**no**"}[row.met])

@@ -28,10 +28,17 @@ _OLDEST_NODE: Final = 18  # the npm server's own requirement
 _NODE_VERSION: Final = "24"
 
 
-def archive() -> Server:
+def archive(python: str = sys.executable) -> Server:
     """This program as its archive: the one that `make bench` has built and named."""
     built = os.environ.get("MEMORY_SERVER_PYZ", str(ROOT / "dist" / "memory-server-host.pyz"))
-    return Server("memory-server", _ours("archive"), (sys.executable, built))
+    return Server("memory-server", _ours("archive"), (python, built))
+
+
+def is_optimised(python: str) -> bool:
+    """Whether that interpreter was compiled with the optimisation by profiles that its makers recommend."""
+    ask = "import sysconfig; print(sysconfig.get_config_var('CONFIG_ARGS'))"
+    said = subprocess.run([python, "-c", ask], check=True, capture_output=True, text=True).stdout
+    return "--enable-optimizations" in said
 
 
 def source(module: str = "memory_app") -> Server:
