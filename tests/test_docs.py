@@ -119,6 +119,21 @@ def test_every_client_has_its_file_on_each_system(client: str) -> None:
     assert CLIENTS[client].title.removeprefix("Visual Studio ") in text(README).replace("VS Code", "Code")
 
 
+def test_what_clients_fill_in_is_told_as_doctor_knows_it() -> None:
+    table = text(GUIDE / "clients.md").partition("| client | fills in |\n|---|---|\n")[2].partition("\n\n")[0]
+    short = {"VS Code": "Visual Studio Code", "Copilot CLI": "GitHub Copilot CLI"}
+    titles = {client.title: client for client in CLIENTS.values()}
+    told: set[str] = set()
+    for row in table.splitlines():
+        named, examples = (cell.strip() for cell in row.strip("|").split("|"))
+        for name in named.split(", ") if named != "the others" else ():
+            client = titles[short.get(name, name)]
+            told.add(client.title)
+            for example in re.findall(r"`([^`]+)`", examples):
+                assert re.fullmatch(client.fills, example), (name, example)
+    assert told == {client.title for client in CLIENTS.values() if client.fills}
+
+
 def test_the_pages_and_the_list_of_topics_agree() -> None:
     listed = set(re.findall(r"\(([a-z-]+)\.md\)", text(GUIDE / "index.md")))
     assert listed | {"index"} == set(topics()) == {page.stem for page in PAGES}
@@ -297,7 +312,7 @@ def ran(words: list[str], home: Path) -> str:
 def masked(output: str, home: Path) -> str:
     """Without what differs from run to run: the folder and the times."""
     return re.sub(
-        r"\b\d{8}T\d{6}Z\b|\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b",
+        r"\b\d{8}T\d{6}Z\b|\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{3})?\b",
         "TIME",
         output.replace(str(home), "~").replace("\\", "/"),
     )

@@ -231,6 +231,15 @@ FILES = [
     Row("an empty document", b'{"entities": [], "relations": []}', [], lines(N), backup=True),
     Row("a file of another program", b'{\n  "name": "notes",\n  "version": "1.0.0"\n}\n', [], None),
     Row("a log", b'{"level":"info","msg":"started"}\n{"level":"info","msg":"stopped"}\n', [], None),
+    Row(
+        "another program's dialogue", b'{"id":1,"type":"dialogue","subject":"user:operator","content":"hi"}\n', [], None
+    ),
+    Row(
+        "another program's facts over several lines",
+        b'  {\n    "subject": "Tea",\n    "fact": "green",\n    "category": "x"\n  },\n  {\n    "subject": "x"\n  }\n',
+        [],
+        None,
+    ),
     Row("nothing but zeros after a crash", b"\0" * 512, [], None),
     Row(
         "a line separator in a name",

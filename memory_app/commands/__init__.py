@@ -39,7 +39,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "check": Command("check", _KEEP, "look for everything odd in the memory file; changes nothing"),
     "repair": Command("repair", _KEEP, "mend what check found, after a backup"),
     "backup": Command("backup", _KEEP, "make a dated copy of the memory file"),
-    "restore": Command("restore", _KEEP, "bring a backup back, after a backup of the present file"),
+    "restore": Command("restore", _KEEP, "bring back a backup or an earlier state of the whole memory"),
     "export": Command("export", _MOVE, "write it as JSON, JSON Lines, Markdown, CSV, GraphML or DOT"),
     "import": Command("importing", _MOVE, "add what another memory file holds"),
     "merge": Command("merge", _MOVE, "unite two copies of one memory and say what differs"),

@@ -60,7 +60,7 @@ def _everywhere(asked: argparse.Namespace) -> int:
         if not asked.dry_run:
             refuse_read_only(path)
             _expect_consent(asked, found)
-            changed(store, lambda graph: (changes.delete_entities(graph, asked.names)[0], None), "forget")
+            changed(store, lambda graph: (_without(graph, names), None), "forget")
             found = erasure.erase(path, asked.folder, names, found.texts)
     if asked.json:
         write_json({"dryRun": asked.dry_run, "files": found.holders, "stillIn": found.left})
@@ -72,6 +72,10 @@ def _everywhere(asked: argparse.Namespace) -> int:
         for left in found.left:
             say(f"memory-server: words of it are still in {shown(left)}")
     return 1 if found.left and not asked.dry_run else 0
+
+
+def _without(graph: Graph, names: frozenset[str]) -> Graph:
+    return changes.delete_entities(graph, erasure.names_in(graph, names))[0]
 
 
 def _expect_consent(asked: argparse.Namespace, found: Erased) -> None:

@@ -7,9 +7,10 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from memory_app.commands.memory import graph_of
+from memory_app.commands.memory import existing, opened
 from memory_app.commands.screen import portrait
 from memory_app.commands.screen.terminal import output, say, write_json
+from memory_app.commands.upkeep import past, states
 from memory_app.graph.graph import Graph
 from memory_app.jsonl.records import EntityLine
 from memory_app.text import fold, shown
@@ -27,12 +28,16 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 def run(asked: argparse.Namespace) -> int:
-    graph = graph_of(asked)
+    path = existing(asked).path
+    with opened(path) as store:
+        graph = store.graph()
     lines, status = [], 0
     for name in asked.names:
         line = _named(graph, name)
         if isinstance(line, str):
-            say(f"memory-server: {line}")
+            gone = past.last_seen(path, name)
+            was = "" if gone is None else f" It was there until {states.time_of(gone)}: undo --list, or history NAME."
+            say(f"memory-server: {line}{was}")
             status = 1
         else:
             lines.append(line)

@@ -17,6 +17,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from math import log
 from typing import Final, NamedTuple, TypeVar
 
@@ -182,7 +183,9 @@ class _Search:
         """The places that are scored: all of a few; of many those that were found already, and some of the others."""
         if len(places) <= _MANY:
             return places if len(scores) < 2 * _MANY else [order for order in places if order in scores]
-        known = [order for order in list(scores)[: _MANY // 2] if _has(places, order)]
+        last = len(places) - 1
+        found = islice(scores, _MANY // 2)
+        known = [order for order in found if places[min(bisect_left(places, order), last)] == order]
         return known if len(known) > 50 else [*known, *places[: _MANY // 2]]
 
     def _ends(self, places: array[int]) -> Iterator[int]:
@@ -230,8 +233,10 @@ class _Search:
         score = held = named = beside = 0.0
         strong = 0
         single = [0.0] * len(texts)
+        # All that a term is compared with: most terms have nothing in common with an entity.
+        everything = {*name, *kind, *relations[0], *relations[1], *neighbours, *told_name}.union(*texts)
         for one in asked:
-            if not one.words:
+            if one.words.keys().isdisjoint(everything):
                 continue
             likes = [_best(one.words, words) for words in texts]
             in_name, in_type, in_texts = _best(one.words, name), _best(one.words, kind), max(likes, default=0.0)
@@ -340,11 +345,6 @@ def _line_at(blocks: list[Block[L]], order: int) -> L | None:
 
 def _order(line: EntityLine | RelationLine) -> int:
     return line.order
-
-
-def _has(places: array[int], order: int) -> bool:
-    at = bisect_left(places, order)
-    return at < len(places) and places[at] == order
 
 
 def _some(texts: list[str]) -> Iterator[str]:

@@ -6,9 +6,12 @@ Each answer maps words of the vocabulary to a likeness between 0 and 1. Pure fun
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from memory_app.graph.wordindex import Vocabulary
 from memory_app.graph.words import Query, Term, endings
+
+_SURE_STEM: Final = 9  # letters: words that are so long and differ by one are seldom two words
 
 
 def kin(vocabulary: Vocabulary, term: Term) -> dict[str, float]:
@@ -139,12 +142,12 @@ def _within_one(one: str, other: str) -> bool:
 def _begins_within_one(word: str, other: str) -> bool:
     """Whether the words are at one letter's difference but for their endings."""
     known = endings()
-    # Two doubts at once, the letter and the ending, need a longer stem.
+    # Two doubts at once, the letter and the ending, need a longer stem; three, with the other word's, a very long one.
     for stem in [word, *(word[:at] for at in range(len(word) - 1, 6, -1) if word[at:] in known)]:
         for length in (len(stem), len(stem) - 1, len(stem) + 1):
             if (
                 5 <= length <= len(other)
-                and (length == len(other) or other[length:] in known)
+                and (length == len(other) or (other[length:] in known and (stem == word or len(stem) >= _SURE_STEM)))
                 and _within_one(stem, other[:length])
             ):
                 return True
@@ -157,8 +160,10 @@ def _parts(vocabulary: Vocabulary, word: str) -> dict[str, float]:
     for at in range(4, len(word) - 3):
         right = word[at:]
         lefts = [word[:at], *(word[: at - len(link)] for link in ("s", "n", "es", "en") if word[:at].endswith(link))]
-        for part in (*lefts, right):
-            if len(part) >= 4 and part in vocabulary:
+        known = [part for part in (*lefts, right) if len(part) >= 4 and part in vocabulary]
+        for part in known:
+            # "port" alone says nothing of "passport"; a long part, or one beside another that is known, does.
+            if len(part) >= 5 or (right in known and len(known) > 1):
                 found[part] = max(found.get(part, 0.0), 0.55 if len(part) >= 5 else 0.45)
         for stem in (right, lefts[0]):
             if len(stem) >= 5:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from heapq import merge
 from itertools import zip_longest
 from typing import Final, TypeVar
 
@@ -21,6 +22,7 @@ from memory_app.jsonl.records import EntityLine, RelationLine
 L = TypeVar("L", EntityLine, RelationLine)
 
 _MOST_RECENT: Final = 1000  # words beside the sorted ones, which are gone through one by one
+_AT_ONCE: Final = 20_000  # words that one call sorts, some milliseconds: other threads wait for it
 _END: Final = "\U0010ffff"
 
 
@@ -71,13 +73,16 @@ class Vocabulary:
     def __contains__(self, word: str) -> bool:
         return word in self._all
 
-    def add(self, words: Iterable[str]) -> None:
+    def add(self, words: Sequence[str]) -> None:
         """Add words. They are sorted in when they have become many."""
-        new = [word for word in dict.fromkeys(words) if word not in self._all]
-        self._all.update(new)
-        self._recent += new
+        for part in _in_parts(words):
+            new = [word for word in dict.fromkeys(part) if word not in self._all]
+            self._all.update(new)
+            self._recent += new
         if len(self._recent) > _MOST_RECENT or not self._sorted:
-            self._sorted = sorted(self._all)
+            parts = [sorted(part) for part in _in_parts(self._recent)]
+            # Two sorted runs are sorted at next to no cost; more of them are merged word by word, not in one long call.
+            self._sorted = sorted([*self._sorted, *parts[0]]) if len(parts) == 1 else list(merge(self._sorted, *parts))
             self._joined = "\n".join(("", *self._sorted, ""))
             self._recent = []
 
@@ -101,6 +106,10 @@ class Vocabulary:
             found = joined.find(needle, end)
         if self._recent:
             yield from [word for word in self._recent if (word.endswith(part) if at_end else part in word)]
+
+
+def _in_parts(words: Sequence[str]) -> list[Sequence[str]]:
+    return [words[start : start + _AT_ONCE] for start in range(0, len(words), _AT_ONCE)]
 
 
 class WordIndex:

@@ -45,7 +45,8 @@ def table(rows: Iterable[Row], other: str, *, short: bool = False) -> str:
         cells.append(_ratio(row.ratio))
         if not short:
             cells.append(f"{_ratio(min(row.ratios))} to {_ratio(max(row.ratios))}" if row.others else "")
-            cells.append("" if row.target is None else f"≤ {row.target:.2g}")
+            limit = row.target if row.others or row.target is None else show(row.target)
+            cells.append("" if limit is None else f"≤ {limit:.2g}" if isinstance(limit, float) else f"≤ {limit}")
             cells.append({None: "", True: "yes", False: "**no**"}[row.met])
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

@@ -141,6 +141,8 @@ MISSES: Final[list[tuple[str, object]]] = [
     ("delete_entities", {"entityNames": [{"entityName": 7, "x": []}]}),
     ("search_nodes", {"query": ["a", "b"]}),
     ("open_nodes", "not json at all {"),
+    ("delete_entities", {"entityNames": [""], "all": True, "confirm": "yes"}),
+    ("open_nodes", {"names": 3.5, "x": {}}),
 ]
 
 LATE_PLAIN: Final[list[Call]] = [
@@ -177,7 +179,6 @@ LATE_PLAIN: Final[list[Call]] = [
 ]
 
 LATE_JUNK: Final[list[tuple[str, object]]] = [
-    ("delete_entities", {"entityNames": [""], "all": True, "confirm": "yes"}),
     ("delete_entities", {"query": "Bob"}),
     ("delete_relations", {"relations": [{"from": "Bob", "to": "Ann Moor"}]}),
     ("delete_observations", {"deletions": [{"entityName": "Bob", "observations": [{"index": 0}]}]}),
@@ -186,5 +187,4 @@ LATE_JUNK: Final[list[tuple[str, object]]] = [
     ("create_relations", {"relations": [{"from": "Bob", "to": "Leeds"}]}),
     ("create_relations", {"relations": None}),
     ("add_observations", {"observations": [{"entityName": "Bob", "contents": None}]}),
-    ("open_nodes", {"names": 3.5, "x": {}}),
 ]

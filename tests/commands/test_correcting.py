@@ -8,6 +8,7 @@ import re
 import shlex
 import stat
 import sys
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from memory_app.errors import UsageError
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from tests.commands.running import Result, entity, relation, run, write
+from tests.placing import put
 
 Do = Callable[..., Result]
 
@@ -344,6 +346,52 @@ def test_forget_everywhere_leaves_no_byte_of_it_under_the_folder(do: Do, home: P
     assert do("forget", "Ann", "--everywhere", "--yes").status == 1
 
 
+def test_forget_everywhere_finds_a_name_however_it_is_written(do: Do, home: Path, memory: Path) -> None:
+    name = "Caf\u00e9 Z\u00fcrich"
+    lines = [entity(name, "t", ["PIN \u00e9 4711"]), entity("Bo"), relation("Bo", name, "knows")]
+    text = "".join(f"{line}\n" for line in lines)
+    kept = home / "memory.jsonl.history"
+    kept.mkdir()
+    put(kept / "20990101T000000.000Z.jsonl", unicodedata.normalize("NFD", text))
+    put(kept / "20990101T000001.000Z.jsonl", "\n".join(json.dumps(json.loads(line)) for line in lines) + "\n")
+    put(kept / "20990101T000002.000Z.jsonl", relation("Bo", "Cafe\u0301 Zu\u0308rich", "knows") + "\n")
+    (home / "memory.jsonl.20260101T000000Z.bak").write_bytes(text.encode("utf-16"))
+    put(home / f"memory.jsonl.{'a' * 32}.tmp", text)
+    done = do("forget", name, "--everywhere", "--yes")
+    assert (done.status, done.err) == (0, "")
+    for where, _, names in os.walk(home):
+        for one in names:
+            data = Path(where, one).read_bytes()
+            assert b"4711" not in data, one
+            for encoding in ("utf-8", "utf-16"):
+                assert "rich" not in data.decode(encoding, "replace"), one
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        pytest.param('{"broken": "Likes gre\\u0065n tea', id="an escape"),
+        pytest.param('["{\\"said\\":\\"Likes gre\\\\u0065n tea"', id="JSON in JSON"),
+        pytest.param("Moved to Lisbon in 2024", id="no JSON at all"),
+    ],
+)
+def test_forget_everywhere_names_what_it_cannot_read_however_the_words_are_written(
+    left: str, do: Do, home: Path
+) -> None:
+    put(home / "memory.jsonl.20260101T000000Z.unreadable", left)
+    done = do("forget", "Ann", "--everywhere", "--yes")
+    assert (done.status, "20260101T000000Z.unreadable" in done.err) == (1, True)
+
+
+def test_forget_everywhere_leaves_the_days_of_other_facts_as_they_were(do: Do, home: Path, memory: Path) -> None:
+    tool(do, "delete_entities", entityNames=["Caf\u00e9 Z\u00fcrich"])
+    (one,) = (home / "memory.jsonl.history").glob("*.jsonl")
+    os.utime(one, (1_700_000_000.5, 1_700_000_000.5))
+    assert do("forget", "Ann", "--everywhere", "--yes").status == 0
+    assert one.stat().st_mtime == 1_700_000_000
+    assert "2023-11-1" in do("history", "Acme").out
+
+
 def test_forget_everywhere_names_the_files_that_still_hold_its_words(do: Do, home: Path, memory: Path) -> None:
     tool(do, "add_observations", observations=[{"entityName": "Acme", "contents": ["employs Ann"]}])
     torn = home / "memory.jsonl.20260101T000000Z.unreadable"
@@ -359,6 +407,15 @@ def test_search_takes_a_type_and_tells_by_its_status_that_nothing_is_there(do: D
     found = do("search", "*", "--type", "company", "--json").json()
     assert [one["name"] for one in found["entities"]] == ["Acme"]
     assert do("search", "Ann", "--type", "company").status == 1
+
+
+def test_show_says_that_a_missing_entity_was_there_and_how_to_have_it_back(do: Do) -> None:
+    tool(do, "delete_entities", entityNames=["Ann"])
+    told = do("show", "Ann")
+    assert (told.status, told.err.count("\n")) == (1, 1)
+    assert "was there until" in told.err
+    assert "undo --list" in told.err
+    assert "until" not in do("show", "Nobody").err
 
 
 def test_show_shows_the_names_that_are_there(do: Do) -> None:

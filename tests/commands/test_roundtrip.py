@@ -381,7 +381,9 @@ OPEN_MEMORY = {
 
 @pytest.mark.parametrize(("ending", "owner"), [("json", "ann"), ("jsonl", "memories")])
 def test_a_backup_of_openmemory_is_read_as_document_and_as_lines(ending: str, owner: str, home: Path) -> None:
-    lines = [{"id": "1", "content": "Likes tea", "state": "active", "app": "openmemory", "categories": ["food"]}]
+    lines: list[dict[str, object]] = [
+        {"id": "1", "content": "Likes tea", "state": "active", "app": "openmemory", "categories": ["food"]}
+    ]
     lines += [{"id": "2", "content": "Likes mud", "state": "deleted", "app": None, "categories": []}]
     written = json.dumps(OPEN_MEMORY, indent=2) if ending == "json" else "\n".join(map(json.dumps, lines)) + "\n"
     put(home / f"memories.{ending}", written)

@@ -159,6 +159,20 @@ def test_a_change_indexes_its_own_lines_alone(monkeypatch: pytest.MonkeyPatch) -
     assert indexed == ["Zebra crossing"] * 2
 
 
+def test_a_vocabulary_finds_words_however_many_came_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wordindex, "_AT_ONCE", 7)
+    monkeypatch.setattr(wordindex, "_MOST_RECENT", 3)
+    vocabulary, added = wordindex.Vocabulary(), set[str]()
+    for count in (0, 1, 40, 2, 8, 100):
+        new = [f"{letter}{count}{letter}x" for letter in "banana"] + [f"w{number}" for number in range(count)]
+        vocabulary.add(new)
+        added.update(new)
+        assert set(vocabulary.beginning("w")) == {word for word in added if word.startswith("w")}
+        assert sorted(vocabulary.holding("x", at_end=True)) == sorted(word for word in added if word.endswith("x"))
+        assert sorted(vocabulary.holding("1", at_end=False)) == sorted(word for word in added if "1" in word)
+        assert all(word in vocabulary for word in added) and "zebra" not in vocabulary
+
+
 def test_without_memory_for_an_index_a_search_answers_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     with_index = [found(MEMORY, question) for question, _ in loose_lists.TUNED]
     follow = wordindex.WordIndex.follow

@@ -70,8 +70,9 @@ def main(arguments: list[str]) -> int:
     found = _run(wanted, kept)
     result = table(found)
     print(result, end="")
-    if wanted.get("clients") == "":
-        _rewrite("clients", clients.told([row for row in found if row.platform == "client"]))
+    seen = [row for row in found if row.platform == "client" and row.run]
+    if wanted.get("clients") == "" and seen:
+        _rewrite("clients", clients.told(seen))
     if not arguments:
         from memory_app import __version__
 

@@ -214,6 +214,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         ("mcpServers",),
         "copilot",
         ("{COPILOT_HOME}/mcp-config.json", "{home}/.copilot/mcp-config.json"),
+        ".github/mcp.json",  # it reads .mcp.json in its place where that is there; seen in 1.0.102
         after="Start it anew; /mcp show lists the server.",
         fills=_WITH_DEFAULT,
         program="copilot",

@@ -1,14 +1,18 @@
 """Erasing entities from every file beside a memory: its history, its backups, and what else carries its name.
 
 Each file that holds them is written anew without them, whole and synced, with its owner, mode and time, or left as it
-was. Then all are searched for the words that went, so that what is left elsewhere can be named.
+was. Then all are searched for the words that went, so that what is left elsewhere can be named. A name is the same
+however it is written: with JSON's escapes, in another encoding, in another normal form of Unicode.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import stat
-from typing import NamedTuple
+import unicodedata
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from memory_app.commands.memory import read_whole
 from memory_app.disk import calls, whole
@@ -16,9 +20,16 @@ from memory_app.errors import StoreError
 from memory_app.graph import changes
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
-from memory_app.jsonl.records import encode
 from memory_app.storage import history
 from memory_app.text import shown
+
+_SECOND: Final = 1_000_000_000
+_SHORTEST: Final = 2
+"""Bytes of a text up to which it is not searched for: it would be found everywhere."""
+
+_NESTED: Final = 2
+_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+_MEANT: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 
 
 class Erased(NamedTuple):
@@ -38,10 +49,16 @@ def found(path: str, folder: str | None, names: frozenset[str], present: Graph) 
     holders = []
     for file in _files(path, folder):
         graph = _graph(file)
-        if graph is not None and _holds(graph, names):
+        if graph is not None and names_in(graph, names):
             holders.append(file)
             texts.update(_texts(graph, names))
-    return Erased(holders, [], frozenset(texts), _holds(present, names))
+    return Erased(holders, [], frozenset(texts), bool(names_in(present, names)))
+
+
+def names_in(graph: Graph, names: frozenset[str]) -> list[str]:
+    """The names as the graph has them, of entities and of ends of relations."""
+    wanted = frozenset(map(_normal, names))
+    return [name for name in dict.fromkeys([*graph.entities, *graph.touching]) if _normal(name) in wanted]
 
 
 def erase(path: str, folder: str | None, names: frozenset[str], texts: frozenset[str]) -> Erased:
@@ -49,24 +66,26 @@ def erase(path: str, folder: str | None, names: frozenset[str], texts: frozenset
     holders = []
     for file in _files(path, folder):
         graph = _graph(file)
-        if graph is None or not _holds(graph, names):
+        there = [] if graph is None else names_in(graph, names)
+        if graph is None or not there:
             continue
         texts |= _texts(graph, names)
         try:
             written = calls.lstat(file).st_mtime_ns
-            whole.write_over(file, changes.delete_entities(graph, list(names))[0].chunks())
-            if written % 1_000_000_000 == 0:  # the mark of a finished backup
-                calls.set_time(file, written // 1_000_000_000)
+            whole.write_over(file, changes.delete_entities(graph, there)[0].chunks())
+            # The mark of a finished backup; and by its time the history says when a fact was first there.
+            if written % _SECOND == 0 or os.path.dirname(file) == history.folder_of(os.path.realpath(path)):
+                calls.set_time(file, written // _SECOND)
         except OSError as error:
             raise StoreError(
                 f"{shown(file)} could not be written: {error.strerror or error}. It still holds what should go."
             ) from error
         holders.append(file)
-    words = [word for text in texts for word in {text.encode(), encode(text)[1:-1]} if len(word) > 2]
+    words = [_normal(text) for text in texts if len(text.encode("utf-8", "replace")) > _SHORTEST]
     left = []
     for file in [os.path.realpath(path), *_files(path, folder)]:
         data = _bytes(file)
-        if data is not None and any(word in data for word in words):
+        if data is not None and any(word in text for text in _readings(data) for word in words):
             left.append(file)
     return Erased(holders, left, texts, False)
 
@@ -107,12 +126,23 @@ def _graph(path: str) -> Graph | None:
         return None
 
 
-def _holds(graph: Graph, names: frozenset[str]) -> bool:
-    return any(name in graph.entities or name in graph.touching for name in names)
-
-
 def _texts(graph: Graph, names: frozenset[str]) -> frozenset[str]:
-    """What the entities say: their names and observations. Types are words of everybody."""
-    return frozenset(
-        text for name in names if name in graph.entities for text in (name, *graph.entities[name].observations())
-    )
+    """The names and observations of the entities. Types are words of everybody."""
+    there = [name for name in names_in(graph, names) if name in graph.entities]
+    return frozenset(text for name in there for text in (name, *graph.entities[name].observations()))
+
+
+def _readings(data: bytes) -> Iterator[str]:
+    """The text as it stands, and with escapes resolved: once as in JSON, again as in JSON that is a text in JSON."""
+    text = data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8", "replace")
+    yield _normal(text)
+    for _ in range(_NESTED):
+        plain = _ESCAPE.sub(lambda match: chr(int(match[1], 16)) if match[1] else _MEANT.get(match[2], match[2]), text)
+        if plain == text:
+            return
+        text = plain.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        yield _normal(text)
+
+
+def _normal(text: str) -> str:
+    return unicodedata.normalize("NFC", text)

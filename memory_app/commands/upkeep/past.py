@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from memory_app.commands.memory import read_whole
 from memory_app.commands.upkeep import states
@@ -16,6 +16,9 @@ from memory_app.jsonl import document
 from memory_app.storage import history
 from memory_app.storage.history import Generation
 from memory_app.text import counted
+
+_LOOKED_AT: Final = 32 << 20
+"""Bytes of states that are read for a hint: they take a second or two."""
 
 
 class Step(NamedTuple):
@@ -74,6 +77,19 @@ def chosen(which: str, path: str, present: Graph) -> Step:
         if count
         else "the history holds no change that could be undone. Older states may be in backups: restore --list"
     )
+
+
+def last_seen(path: str, name: str) -> Generation | None:
+    """The newest state of the history that has this entity. As a hint for people it looks at so many bytes at most."""
+    left = _LOOKED_AT
+    for one in history.generations(os.path.realpath(path)):
+        left -= one.size
+        if left < 0:
+            return None
+        graph = graph_at(one.path)
+        if graph is not None and name in graph.entities:
+            return one
+    return None
 
 
 def graph_at(path: str) -> Graph | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Sequence
 from typing import Final
 
 from memory_app.errors import GraphError, StoreError
@@ -71,14 +72,14 @@ class Served:
     async def serve(self, request: Request, answer: Answer) -> None:
         """Answer the request, and record it in the audit log and the metrics."""
         began = time.monotonic()
-        one: Caller | None = None
+        callers: Sequence[Caller] = ()
         try:
-            one = await self._transport.serve(request, answer)
+            callers = await self._transport.serve(request, answer)
         except Refused as refused:
             self._metrics.refuse(refused.status)
             raise
         finally:
-            if request.method == "POST" and one is not None:
+            for one in callers:
                 self._tell(request, answer, one, time.monotonic() - began)
 
     async def is_ready(self) -> bool:

@@ -48,12 +48,15 @@ from memory_app.server.http.asgi import Answer, Bodies, Refused, uncancel
 from memory_app.server.http.guard import Request
 from memory_app.server.http.sessions import Sessions
 from memory_app.server.http.streams import HEADERS, PING, PING_SECONDS, Streams
-from memory_app.server.messages import Malformed, encode, parse
+from memory_app.server.messages import Malformed, encode, parse, parse_batch
 
 _SESSION: Final = "mcp-session-id"
 _VERSION: Final = "mcp-protocol-version"
 _CANCELLED_2025: Final = -32800  # a request of that era ends with an answer, also where the client cancelled it
 _MOST_UNSENT: Final = 128 << 20  # bytes of answers that clients have not taken yet
+_WITH_BATCHES: Final = "2025-03-26"  # the only revision that has batches
+_LONGEST_BATCH: Final = 1000  # messages: they are served one after the other
+_LARGEST_BATCH: Final = 64 << 20  # bytes of answers, which are kept until the last one is there
 _JSON, _STREAM = "application/json", "text/event-stream"
 
 
@@ -115,7 +118,7 @@ class Transport:
         self._running: dict[tuple[str, str | int], tuple[asyncio.Task[Any], list[bool]]] = {}
         self.unsent = 0  # bytes of large answers
 
-    async def serve(self, request: Request, answer: Answer) -> Caller | None:
+    async def serve(self, request: Request, answer: Answer) -> Sequence[Caller]:
         """Answer the request, and return who called which tool, for a POST. Raises `Refused` or `Disconnected`."""
         version = request.headers.only(_VERSION)
         modern = _VERSION in request.headers and version not in HANDSHAKE_PROTOCOL_VERSIONS
@@ -132,13 +135,13 @@ class Transport:
             self._sessions.end(session)
             self._streams.end(session)
             await answer.whole(200, [], {})
-            return None
+            return ()
         if not _accepts(request, _STREAM):
             raise Refused(406, f"A GET is answered with {_STREAM}")
         request.scope["state"]["is_stream"] = True
         with self._streams.place(request.token):
             await self._streams.serve(answer, session, is_ours=found)
-        return None
+        return ()
 
     def _session(self, request: Request) -> tuple[str, bool]:
         given = request.headers.only(_SESSION)
@@ -147,7 +150,7 @@ class Transport:
             raise Refused(404, "Session not found")
         return given, found.is_ours
 
-    async def _post(self, request: Request, answer: Answer, modern: bool) -> Caller | None:
+    async def _post(self, request: Request, answer: Answer, modern: bool) -> Sequence[Caller]:
         if not (_accepts(request, _JSON) or _accepts(request, _STREAM)):
             raise Refused(406, f"Accept {_JSON} or {_STREAM}")
         kind = request.headers.joined("content-type").partition(";")[0].strip().lower()
@@ -157,12 +160,14 @@ class Transport:
             raise Refused(415, "A body is not to be compressed", {"accept-encoding": "identity"})
         body, share = await self._bodies.read(request.headers, request.receive)
         try:
+            if not modern and body.lstrip().startswith(b"["):
+                return await self._batch(request, body, answer)
             message = parse(body)
             if message is None and not body.strip():
                 raise Malformed(t.PARSE_ERROR, "Parse error: the body is empty")
             del body
             if isinstance(message, t.JSONRPCRequest):
-                return await (self._modern if modern else self._legacy)(request, message, answer)
+                return (await (self._modern if modern else self._legacy)(request, message, answer),)
             if modern:
                 self._check_modern_notification(request, message)
             elif isinstance(message, t.JSONRPCNotification):
@@ -172,45 +177,88 @@ class Transport:
         finally:
             self._bodies.give_back(share)
         await answer.whole(202, [], {})
-        return None
+        return ()
 
     # -- 2025 --------------------------------------------------------------------------------------------------------
 
     async def _legacy(self, request: Request, message: t.JSONRPCRequest, answer: Answer) -> Caller:
-        version = request.headers.only(_VERSION)
-        session: str | None = None
-        if message.method != "initialize" and _SESSION in request.headers:
-            session = request.headers.only(_SESSION)
-            found = self._sessions.check(session, request.holder, self._name)
-            if found is None:
-                raise Refused(404, "Session not found", message_id=message.id)
-            version = found.version
+        session, version = None, request.headers.only(_VERSION) or t.DEFAULT_NEGOTIATED_VERSION
+        if message.method != "initialize":
+            session, version = self._agreed(request, message.id)
         one = Caller(request, session)
         reply = _Reply(answer, message.id, stream=not _accepts(request, _JSON))
-        version = version or t.DEFAULT_NEGOTIATED_VERSION
         if message.method == "initialize":
             connection = Connection.for_loop(_Dispatch(reply, message.id, one), protocol_version_hint=version)
         else:
             connection = Connection.from_envelope(version, None, None)
-        key, stopped = (session or request.id, message.id), [False]
+        response = await self._cancellable(one, reply, message, connection)
+        if message.method == "initialize" and isinstance(response, t.JSONRPCResponse):
+            begun = self._sessions.begin(request.holder, self._name, str(response.result["protocolVersion"]))
+            answer.more_headers.append((_SESSION.encode(), begun.encode()))
+        await self._send(reply, encode(response), 200)
+        return one
+
+    def _agreed(self, request: Request, message_id: str | int | None) -> tuple[str | None, str]:
+        """The session, if the client names one, and the revision that it speaks."""
+        if _SESSION not in request.headers:
+            return None, request.headers.only(_VERSION) or t.DEFAULT_NEGOTIATED_VERSION
+        session = request.headers.only(_SESSION)
+        found = self._sessions.check(session, request.holder, self._name)
+        if found is None:
+            raise Refused(404, "Session not found", message_id=message_id)
+        return session, found.version or t.DEFAULT_NEGOTIATED_VERSION
+
+    async def _batch(self, request: Request, body: bytes, answer: Answer) -> Sequence[Caller]:
+        """Serve the messages of a batch one after the other; its answer is one array, once the last is served."""
+        session, version = self._agreed(request, None)
+        if version != _WITH_BATCHES:
+            raise Malformed(t.INVALID_REQUEST, "Invalid Request: a batch is not part of this protocol")
+        messages = parse_batch(body)
+        if len(messages) > _LONGEST_BATCH:
+            raise Malformed(t.INVALID_REQUEST, f"Invalid Request: a batch has {_LONGEST_BATCH:,} messages at most")
+        reply = _Reply(answer, "", stream=not _accepts(request, _JSON))
+        callers: list[Caller] = []
+        answers: list[bytes] = []
+        for message in messages:
+            if isinstance(message, t.JSONRPCNotification):
+                self._cancel(request, message)
+            if not isinstance(message, (t.JSONRPCRequest, Malformed)):
+                continue
+            if sum(map(len, answers)) > _LARGEST_BATCH and isinstance(message, t.JSONRPCRequest):
+                text = "The answers to this batch are too large; send this request by itself"
+                message = Malformed(t.INVALID_REQUEST, text, message.id)
+            if isinstance(message, Malformed):
+                wrong = t.ErrorData(code=message.code, message=str(message))
+                response: t.JSONRPCResponse | t.JSONRPCError = _error(message.request_id, wrong)
+            else:
+                callers.append(Caller(request, session))
+                connection = Connection.from_envelope(version, None, None)
+                response = await self._cancellable(callers[-1], reply, message, connection)
+            answers.append(b"".join(encode(response)).rstrip(b"\n"))
+        if answers:
+            await self._send(reply, [b"[" + b",".join(answers) + b"]\n"], 200)
+        else:
+            await answer.whole(202, [], {})
+        return callers
+
+    async def _cancellable(
+        self, one: Caller, reply: _Reply, message: t.JSONRPCRequest, connection: Connection
+    ) -> t.JSONRPCResponse | t.JSONRPCError:
+        """The answer to a request; that of a cancelled one if a notification of the session cancels it."""
+        key, stopped = (one.session or one.request.id, message.id), [False]
         task = asyncio.current_task()
         assert task is not None
         self._running[key] = task, stopped
         try:
-            response = await self._answer(one, reply, message, connection)
+            return await self._answer(one, reply, message, connection)
         except asyncio.CancelledError:
             if not stopped[0]:
                 raise
             uncancel(task)
-            response = _error(message.id, t.ErrorData(code=_CANCELLED_2025, message="Request cancelled"))
+            return _error(message.id, t.ErrorData(code=_CANCELLED_2025, message="Request cancelled"))
         finally:
             if self._running.get(key, (None,))[0] is task:
                 del self._running[key]
-        if message.method == "initialize" and isinstance(response, t.JSONRPCResponse):
-            begun = self._sessions.begin(request.holder, self._name, str(response.result["protocolVersion"]))
-            answer.more_headers.append((_SESSION.encode(), begun.encode()))
-        await self._send(reply, response, 200)
-        return one
 
     def _cancel(self, request: Request, message: t.JSONRPCNotification) -> None:
         if _SESSION in request.headers:
@@ -256,7 +304,7 @@ class Transport:
         status = 200
         if isinstance(response, t.JSONRPCError):
             status = ERROR_CODE_HTTP_STATUS.get(response.error.code, 200)
-        await self._send(reply, response, status)
+        await self._send(reply, encode(response), status)
         return one
 
     def _check_modern_notification(self, request: Request, message: object) -> None:
@@ -290,8 +338,7 @@ class Transport:
             return _error(message.id, wrong)
         return t.JSONRPCResponse(jsonrpc="2.0", id=message.id, result=result)
 
-    async def _send(self, reply: _Reply, response: t.JSONRPCResponse | t.JSONRPCError, status: int) -> None:
-        chunks = encode(response)
+    async def _send(self, reply: _Reply, chunks: Sequence[bytes], status: int) -> None:
         size = sum(map(len, chunks))
         self.unsent += size
         try:
@@ -388,7 +435,7 @@ def _accepts(request: Request, wanted: str) -> bool:
     return bool({wanted, wanted.partition("/")[0] + "/*", "*/*"} & kinds) or kinds == {""}
 
 
-def _error(request_id: str | int, error: t.ErrorData) -> t.JSONRPCError:
+def _error(request_id: str | int | None, error: t.ErrorData) -> t.JSONRPCError:
     said = t.ErrorData(code=error.code, message=error.message)
     if error.data is not None:
         said.data = error.data

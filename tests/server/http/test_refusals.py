@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.server.http.raw import PATIENCE, ask, message, post
+from tests.server.http.raw import PATIENCE, Reply, ask, message, post
 from tests.server.http.serving import TOKEN, Serving
 
 LIST = message("tools/list")
@@ -280,3 +280,41 @@ def test_without_an_access_log_requests_are_not_told(plain: Serving) -> None:
     post(plain.port, LIST)
     ask(plain.port, "GET", "/nothing")
     assert plain.stderr[before:] == ""
+
+
+# -- batches ---------------------------------------------------------------------------------------------------------
+
+
+def _request(number: int, method: str, **params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+
+
+def _batch(server: Serving, messages: list[dict[str, Any]], version: str = "2025-03-26") -> Reply:
+    headers = [("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")]
+    body = json.dumps(messages).encode()
+    return ask(server.port, "POST", "/mcp", [*headers, ("MCP-Protocol-Version", version)], body)
+
+
+def test_a_batch_of_the_revision_that_has_them_is_answered_by_one_array(plain: Serving) -> None:
+    notification = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    messages = [
+        _request(1, "tools/call", name="open_nodes", arguments={"names": ["Nobody"]}),
+        notification,
+        _request(2, "tools/list"),
+        {"jsonrpc": "2.0", "id": 3},
+        _request(4, "initialize"),
+        _request(5, "tools/call", name="no_such_tool"),
+    ]
+    answers = _batch(plain, messages).json()
+    assert [one["id"] for one in answers] == [1, 2, 3, 4, 5]
+    assert answers[0]["result"]["structuredContent"]["notFound"] == [{"name": "Nobody", "near": []}]
+    assert len(answers[1]["result"]["tools"]) == 9
+    assert [one["error"]["code"] for one in answers[2:]] == [-32600, -32600, -32602]
+    assert (_batch(plain, [notification]).status, _batch(plain, []).status) == (202, 400)
+
+
+def test_a_batch_of_another_revision_or_a_very_long_one_is_refused_as_a_whole(plain: Serving) -> None:
+    for version in ("2025-06-18", "2025-11-25", "2026-07-28"):
+        answer = _batch(plain, [_request(1, "ping")], version)
+        assert (answer.status, answer.json()["error"]["code"]) == (400, -32600)
+    assert _batch(plain, [_request(number, "ping") for number in range(1001)]).status == 400
