@@ -1,10 +1,12 @@
 """Edit the facts of an entity in your editor, one line each. The memory is locked only after the editor has closed, and
 only what you changed is changed: what others store meanwhile stays. A file that cannot be read, is empty, or an editor
-that ends with an error changes nothing."""
+that ends with an error changes nothing. What you wrote and cannot be stored is kept for a day among your temporary
+files, and you are told where."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import difflib
 import os
 import re
@@ -16,26 +18,27 @@ from typing import Final
 from memory_app.commands.memory import existing, opened, read_whole, refuse_read_only
 from memory_app.commands.screen.terminal import output, say
 from memory_app.commands.upkeep import correction
-from memory_app.disk.private import private_file
-from memory_app.errors import StoreError, UsageError
+from memory_app.disk.private import keep_private_file, private_file
+from memory_app.errors import UsageError
 from memory_app.graph import changes
 from memory_app.graph.changes import Addition, Deletion
 from memory_app.graph.corrections import replace_observation
 from memory_app.graph.graph import Graph
-from memory_app.text import SURROGATE, shown
+from memory_app.text import shown
 
 EXAMPLES: Final = (
     ("edit Ann", "edit what is known of Ann"),
     ("edit Ann --dry-run", "edit it, and only say what would change"),
 )
 
+_FILE: Final = "facts.txt"
 _ESCAPES: Final = {"\\": "\\\\", "\n": "\\n", "\r": "\\r"}
 _MEANT: Final = {"\\": "\\", "n": "\n", "r": "\r", "#": "#"}
 _ESCAPE: Final = re.compile(r"\\(.?)", re.DOTALL)
 
 
 def register(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="an entity's name")
+    parser.add_argument("name", type=correction.stored_text, metavar="NAME", help="an entity's name")
     correction.register(parser)
 
 
@@ -51,11 +54,19 @@ def run(asked: argparse.Namespace) -> int:
         say(f"memory-server: {shown(text)}.{correction.meant(graph, text)}")
         return 1
     old = [text for text in line.observations() if text.strip()]  # a blank one has no line that could be told
-    new = _edited(asked.name, old)
-    if new is None or new == old:
-        output().line("Nothing was changed.")
-        return 0
-    return correction.correct(asked, "edit", lambda graph: applied(graph, asked.name, old, new))
+    typed = _typed(asked.name, old)
+    try:
+        new = read(_decoded(typed))
+        if new is None or new == old:
+            output().line("Nothing was changed.")
+            return 0
+        status = correction.correct(asked, "edit", lambda graph: applied(graph, asked.name, old, new))
+    except BaseException:
+        _keep(typed)
+        raise
+    if status:
+        _keep(typed)
+    return status
 
 
 def applied(graph: Graph, name: str, old: list[str], new: list[str]) -> Graph:
@@ -108,22 +119,30 @@ def _line(fact: str) -> str:
     return f"\\{text}" if text.startswith("#") else text
 
 
-def _edited(name: str, facts: list[str]) -> list[str] | None:
+def _typed(name: str, facts: list[str]) -> bytes:
+    """What the editor leaves."""
     command = _editor()
-    with private_file("facts.txt", written(name, facts).encode()) as path:
+    with private_file(_FILE, written(name, facts).encode()) as path:
         try:
             status = subprocess.run([*command, path], check=False).returncode
         except OSError as error:
             raise UsageError(f"{shown(command[0])} could not be started: {error.strerror}. Set EDITOR.") from error
         if status:
             raise UsageError(f"{shown(command[0])} ended with status {status}. Nothing was changed.")
-        try:
-            text = read_whole(path).decode("utf-8-sig")
-        except (UnicodeDecodeError, StoreError):
-            raise UsageError("what the editor left is not UTF-8. Nothing was changed.") from None
-        if SURROGATE.search(text):
-            raise UsageError("what the editor left is not UTF-8. Nothing was changed.")
-        return read(text)
+        return read_whole(path)
+
+
+def _decoded(typed: bytes) -> str:
+    try:
+        return typed.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise UsageError("what the editor left is not UTF-8. Nothing was changed.") from None
+
+
+def _keep(typed: bytes) -> None:
+    """Save what could not be stored: it may be the work of an hour."""
+    with contextlib.suppress(OSError):
+        say(f"memory-server: what you wrote is in {shown(keep_private_file(_FILE, typed))} for a day.")
 
 
 def _editor() -> list[str]:

@@ -18,6 +18,7 @@ from memory_app.jsonl import document
 from memory_app.location.choice import Location, surroundings
 from memory_app.location.environment import history_days
 from memory_app.location.migration import find
+from memory_app.storage.history import NOT_KEPT
 from memory_app.storage.store import Store
 from memory_app.text import shown
 
@@ -53,9 +54,16 @@ def existing(asked: argparse.Namespace, *, writes: bool = False) -> Location:
 
 @contextlib.contextmanager
 def opened(path: str, *, quiet: bool = False) -> Iterator[Store]:
-    """The store of a memory; what it tolerates in the file is said once, on stderr, unless `quiet`."""
+    """The store of a memory. Oddities that it tolerates in the file are reported once, on stderr, unless `quiet`; that
+    no earlier state could be kept is reported in any case.
+    """
     days = history_days(os.environ, sys.platform)
-    store = Store(path, lambda notice: None if quiet else say(f"memory-server: {notice}"), history_days=days)
+
+    def report(notice: str) -> None:
+        if not quiet or NOT_KEPT in notice:
+            say(f"memory-server: {notice}")
+
+    store = Store(path, report, history_days=days)
     try:
         yield store
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Sequence
 
 from memory_app.commands.memory import changed, located, opened, refuse_read_only
@@ -10,7 +11,7 @@ from memory_app.commands.screen.terminal import output, say, write_json
 from memory_app.commands.upkeep.differences import Difference
 from memory_app.errors import GraphError, UsageError
 from memory_app.graph.graph import Graph
-from memory_app.text import fold, shown
+from memory_app.text import SURROGATE, fold, shown
 
 
 def register(parser: argparse.ArgumentParser) -> None:
@@ -48,6 +49,16 @@ def correct(asked: argparse.Namespace, command: str, change: Callable[[Graph], G
     out.line("This would change:" if asked.dry_run else "Changed:")
     difference.show(out, "gone", "new")
     return 0
+
+
+def stored_text(argument: str) -> str:
+    """An argument that is to be stored, for argparse. What the locale could not decode is read as UTF-8."""
+    if not SURROGATE.search(argument):
+        return argument
+    try:
+        return os.fsencode(argument).decode()
+    except UnicodeError:
+        raise argparse.ArgumentTypeError("it is not valid UTF-8") from None
 
 
 def expect_all(missing: Sequence[str]) -> None:
