@@ -122,7 +122,14 @@ def contents_of(path: str) -> document.Contents:
 
 def bytes_of(path: str) -> bytes:
     """All bytes of a file; `-` is stdin."""
-    return sys.stdin.buffer.read() if path == "-" else read_whole(path)
+    return from_stdin() if path == "-" else read_whole(path)
+
+
+def from_stdin() -> bytes:
+    """All that comes on stdin. A person at a terminal is told how to end it."""
+    if sys.stdin.isatty():
+        say("Write or paste it here. " + ("Ctrl-Z and Enter end it." if os.name == "nt" else "Ctrl-D ends it."))
+    return sys.stdin.buffer.read()
 
 
 def contents_in(data: bytes, path: str) -> document.Contents:
