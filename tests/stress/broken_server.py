@@ -72,7 +72,7 @@ def _with_open_files() -> None:
     """Keeps each file open that it has saved."""
     broken: Any = Snapshots
     save = broken.save
-    kept = []
+    kept: list[int] = []
 
     def keep(self: Snapshots, *arguments: Any) -> bool:
         saved: bool = save(self, *arguments)

@@ -81,11 +81,6 @@ def writes_in_place_without_a_wait() -> list[str]:
     return unlocked.run_in_place(_SEED, 10, servers.command("no-wait")).losses
 
 
-def npm_in_place_without_a_wait() -> list[str]:
-    command = servers.command("no-wait")
-    return unlocked.run_npm_in_place(_SEED, 2000, seconds=5, command=command).losses
-
-
 def file_systems_without_a_lock() -> list[str]:
     losses = mounted.run(_SEED, 10, ["ext4"], broken="no-lock").losses
     return [loss for loss in losses if "at once" in loss]
@@ -125,7 +120,6 @@ CHECKS: Final[tuple[Callable[[], list[str]], ...]] = (
     a_crash_without_a_sync_of_the_file,
     a_crash_in_a_write_in_place,
     writes_in_place_without_a_wait,
-    npm_in_place_without_a_wait,
     *(() if mounts.missing() else (a_power_cut_without_any_sync,)),
     *(() if mounts.missing() else (file_systems_without_a_lock, file_systems_that_are_held)),
     a_recovery_without_a_generation_before_a_delete,
