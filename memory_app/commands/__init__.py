@@ -1,9 +1,10 @@
-"""The commands: what they are called, what each is for, and how one is run.
+"""The commands: their names, their purposes, and how one is run.
 
-Each command is a module with `EXAMPLES`, `register(parser)` and `run(asked) -> int`; only the one that was asked for is
-imported. Rules for all of them: results go to stdout, everything else to stderr; exit status 0, 1 for "found something"
-(`check`, `doctor`) or "not found", 2 with one line on stderr for wrong use and for what could not be done. A memory
-file is changed through the Store alone, the rest of the file system through `disk`. None of them knows the MCP SDK.
+Each command is a module with `EXAMPLES`, `register(parser)` and `run(asked) -> int`; only the requested one is
+imported. Rules for all of them: results go to stdout, everything else to stderr. The exit status is 0 for success, 1
+for "found something" (`check`, `doctor`) or "not found", and 2 with one line on stderr for wrong use and for failures.
+A memory file is changed only through the Store, the rest of the file system only through `disk`. No command knows the
+MCP SDK.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Final, NamedTuple
 
 
 class Command(NamedTuple):
-    """`module` is in this package; `summary` is the line that lists show."""
+    """`module` is in this package; `summary` is the line shown in lists of commands."""
 
     module: str
     group: str

@@ -1,4 +1,4 @@
-"""Add facts to an entity, which is made if it is not there. What it has already is not added again."""
+"""Add facts to an entity. The entity is created if it does not exist. Facts that it already has are not added again."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """Make a dated copy of the memory file: <name>.<UTC time>.bak beside it, or in another folder. The copy is the file as
-it was at one moment, also while a server writes. If the newest copy holds just these bytes, no second one is made."""
+it was at one moment, even while a server writes. If the newest copy has the same bytes, no second one is made.
+"""
 
 from __future__ import annotations
 
@@ -51,12 +52,12 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def as_json_of(one: Copy) -> dict[str, Any]:
-    """A backup, for --json."""
+    """A backup as a JSON object, for --json."""
     return {"backup": one.path, "time": one.stamp, "bytes": one.size, "whole": not states.damage(one)}
 
 
 def show_one(out: Terminal, number: int, one: Copy) -> None:
-    """A line for a backup. Its number counts from the newest."""
+    """Print a line for a backup. Its number counts from the newest."""
     damage = states.damage(one)
     mark = "  " + out.styled(damage, "yellow") if damage else ""
     name = safe(os.path.basename(one.path))
@@ -64,7 +65,7 @@ def show_one(out: Terminal, number: int, one: Copy) -> None:
 
 
 def show(path: str, folder: str | None, *, as_json: bool) -> None:
-    """List the backups of a memory file."""
+    """Print the backups of a memory file."""
     found = states.listed(path, folder)
     if as_json:
         write_json([as_json_of(one) for one in found])

@@ -1,9 +1,11 @@
-"""Print a short account of the memory, for a model that is about to begin: how much there is, the entities with the
-most relations, and those that come last in the file, each with its latest observations. It ends before it would take
-more than --tokens, counted as four characters each (one where a letter stands for a word or syllable, as in Chinese).
+"""Print a short summary of the memory, for a model that starts a session: the size of the memory, the entities with the
+most relations, and the last ones in the file, each with its latest observations. The summary has at most --tokens
+tokens, counted as four characters each (or one character in languages such as Chinese, where a character stands for a
+word or syllable).
 
-A client that runs a command when a session begins can put it before the model: `config claude-code --hooks`. An empty
-memory is told as such, and is no error."""
+A client that runs a command at the start of a session can pass the output to the model: `config claude-code --hooks`.
+For an empty memory the summary says so; that is not an error.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,7 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def account(graph: Graph, tokens: int) -> Iterator[str]:
-    """The lines of the account, together within `tokens`."""
+    """The lines of the summary, together at most `tokens` tokens."""
     entities = list(graph.first_entities())
     if not entities:
         yield "The memory is empty so far. Store what is worth remembering with create_entities."
@@ -80,13 +82,13 @@ def account(graph: Graph, tokens: int) -> Iterator[str]:
 
 
 def cost(text: str) -> int:
-    """The tokens that a line comes to, its end included, rather too many than too few."""
+    """The tokens of a line, including its end; too many rather than too few."""
     wide = sum(1 for character in text if ord(character) >= 0x2E80)  # from the Chinese radicals on
     return wide + -(-(len(text) - wide + 1) // _CHARACTERS_A_TOKEN)
 
 
 def _by_turns(graph: Graph, entities: list[EntityLine]) -> Iterator[EntityLine]:
-    """The most connected and the last of the file by turns, each once."""
+    """The most connected and the last entities of the file alternately, each once."""
     connected = sorted(entities, key=lambda one: len(graph.touching.get(one.name, ())), reverse=True)
     seen: set[str] = set()
     for pair in zip(connected, reversed(entities), strict=True):

@@ -1,5 +1,6 @@
-"""Call one of the nine tools, as a client does, from a script: with the tool's arguments as one JSON object, or as - to
-read them from stdin. Prints the tool's structured result as JSON. Without a tool it lists them."""
+"""Call one of the nine tools from a script, as a client does. Give the tool's arguments as one JSON object, or - to
+read them from stdin. Prints the tool's structured result as JSON. Without a tool, lists the tools.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Look for everything odd in the memory file, and say on which line it is: what cannot be read, what stands there
-twice, relations that lead nowhere, names that may mean the same, locks and pieces that a crash left. Changes nothing.
+"""Look for everything odd in the memory file and print its line numbers: unreadable lines, duplicates, relations to
+missing entities, names that may mean the same, locks and leftovers of a crash. Changes nothing.
 
-Exit status: 0 if nothing was found, 1 if something was, 2 if the file could not be looked at."""
+Exit status: 0 if nothing was found, 1 if something was found, 2 if the file could not be checked.
+"""
 
 from __future__ import annotations
 

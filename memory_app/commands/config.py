@@ -1,9 +1,10 @@
-"""Set a client up. Without a client the clients are listed. With one, what belongs into its configuration file is
-printed, with this machine's Python and this program's path. --write puts it there: the old file is kept beside it, and
-nothing but the entry is touched; comments and the order of things stay. An entry of the npm server under the same name
-or another one becomes ours and keeps its memory file. --remove takes our entry out again; the memory stays.
+"""Set up a client. Without a client, lists the clients. With a client, prints the text for its configuration file, with
+this machine's Python and this program's path. --write puts the entry into the file: it keeps a copy of the old file
+beside it and changes only the entry; comments and order stay. An entry of the npm server, under the same name or
+another one, becomes ours and keeps its memory file. --remove removes our entry; the memory stays.
 
---file and --profile choose the memory that the client gets. --all means every client that is on this machine."""
+--file and --profile choose the memory for the client. --all means every client found on this machine.
+"""
 
 from __future__ import annotations
 
@@ -98,7 +99,7 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def this_start(environ: dict[str, str]) -> Start:
-    """How this very program is started as a server."""
+    """How this program is started as a server."""
     called = archive(os.environ, sys.argv[0])
     if called:
         return Start(sys.executable, (os.path.abspath(called),), environ)
@@ -146,7 +147,7 @@ def _options(asked: argparse.Namespace) -> list[str]:
 
 
 def _by_hand(asked: argparse.Namespace, client: Client) -> int:
-    """A client without a file that could be written: what belongs there, and where."""
+    """Print what to enter by hand, and where, for a client without a file that we can write."""
     if asked.write or asked.remove or asked.dry_run:
         raise UsageError(client.by_hand or f"{client.title} has no file of its own here: use --project in its folder.")
     name = asked.name or client.name
@@ -191,15 +192,16 @@ def _write(client_name: str, path: str, asked: argparse.Namespace, start: Start)
 
 
 def _there(client: Client, path: str) -> list[Found]:
-    """The memory servers that the file holds already."""
+    """The memory servers already in the file."""
     text = editing.text_of(path)
     found = editing.servers(client, path, text) if text is not None else []
     return [one for one in found if one.kind in ("ours", "npm", "docker")]
 
 
 def _name_there(client: Client, path: str, there: list[Found]) -> str:
-    """What a memory server is called there: the client's usual name, or that of the one that is there already, so that
-    it does not get a second memory beside it."""
+    """The name of our entry in the file: the client's usual name, or the name of an existing memory server, so that the
+    client does not get a second memory beside it.
+    """
     names = [one.name for one in there if " (in " not in one.name]
     if client.name in names or not names:
         return client.name
@@ -211,8 +213,9 @@ def _name_there(client: Client, path: str, there: list[Found]) -> str:
 
 
 def _with_its_memory(asked: argparse.Namespace, old: Found | None, start: Start) -> Start:
-    """The start, with the memory that the entry has now if none was asked for and it would get lost on the way between
-    a container and a program of this machine."""
+    """The start, with the memory of the present entry if no memory was asked for and a change between a container and a
+    program of this machine would lose it.
+    """
     if old is None or asked.file is not None or asked.profile is not None:
         return start
     if not asked.docker:
@@ -228,7 +231,7 @@ def _with_its_memory(asked: argparse.Namespace, old: Found | None, start: Start)
 
 
 def _tell_of_others(client: Client, path: str, name: str, there: list[Found]) -> None:
-    """Other memory servers that this client starts as well: two memories would be asked at once."""
+    """Report other memory servers that this client also starts: it would use two memories at once."""
     others = [(one, path) for one in there if one.name != name]
     machine = Machine(sys.platform, os.environ)
     for place, keys in older_places(client, machine):
@@ -241,7 +244,7 @@ def _tell_of_others(client: Client, path: str, name: str, there: list[Found]) ->
 
 
 def _backup_folder(path: str) -> str | None:
-    """Where the copy of a project's file goes, outside of the project, which may be a repository."""
+    """The folder for the copy of a project's file. It is outside the project, which may be a repository."""
     data = data_folder(os.environ, sys.platform)
     if data is None:
         return None
@@ -272,7 +275,7 @@ def _remove(client: Client, path: str, asked: argparse.Namespace) -> None:
 
 
 def _hooks(asked: argparse.Namespace, client: Client, machine: Machine) -> None:
-    """Put the hook into Claude Code's settings, take it out, or show it."""
+    """Put the hook into Claude Code's settings, remove it, or show it."""
     if asked.client != "claude-code" or asked.docker or asked.link:
         raise UsageError("--hooks goes with claude-code, and without --docker and --link.")
     path = hooks.settings_file(machine, asked.project)
@@ -306,7 +309,9 @@ def _hooks(asked: argparse.Namespace, client: Client, machine: Machine) -> None:
 
 
 def _all(asked: argparse.Namespace, machine: Machine) -> int:
-    """Every client that is on this machine, one after the other; a refusal does not keep the others from their turn."""
+    """Set up every client found on this machine, one after the other. If one is refused, the others are still set
+    up.
+    """
     if asked.client is not None or asked.project or asked.link or not (asked.write or asked.remove or asked.dry_run):
         raise UsageError("--all goes with --write, --remove or --dry-run, and without a client, --project and --link.")
     status = 0
@@ -345,7 +350,7 @@ def _show_difference(out: Terminal, edit: editing.Edit) -> None:
 
 
 def _tell_where_the_memory_was(client: Client, old: Found, start: Start) -> None:
-    """What becomes of the memory that the entry had, wherever that is not plain."""
+    """Say where the memory of the old entry is, if that is not obvious."""
     written = old.environ.get(environment.FILE)
     chosen = {environment.FILE, environment.PROFILE} & set(start.env)
     if old.container is not None and memory_here(old.container) is None:
@@ -363,7 +368,7 @@ def _tell_where_the_memory_was(client: Client, old: Found, start: Start) -> None
 
 
 def _user_file(client: Client, machine: Machine) -> str:
-    """The file that exists, else the first whose folder does, else the first."""
+    """The first file that exists, else the first whose folder exists, else the first."""
     candidates = places(client, machine)
     if not candidates:
         raise UsageError("no home folder is known here. Set HOME, or use --project.")

@@ -1,6 +1,7 @@
-"""Say what two states of the memory do not have in common. A state is the memory as it is (`now`), a time that
-`history` or `backup --list` prints, or the path of any memory file. A single one is compared with the memory as it is;
-without any, that is the newest one of the history."""
+"""Show the differences between two states of the memory. A state is `now` (the memory as it is), a time printed by
+`history` or `backup --list`, or the path of any memory file. A single state is compared with the memory as it is.
+Without any, the newest state of the history is used.
+"""
 
 from __future__ import annotations
 

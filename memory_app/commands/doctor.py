@@ -1,8 +1,9 @@
 """Find out why something does not work: which memory file is used and why, whether its folder is safe for locking and
-renaming (tried on the spot), and what the clients on this machine are configured to start. Changes nothing; the files
-that it tries with are gone afterwards.
+renaming (this is tested), and what the clients on this machine are configured to start. Changes nothing; the files used
+for testing are removed.
 
-Exit status: 0 if all is well, 1 if something should be looked at."""
+Exit status: 0 if all is well, 1 if there is a problem.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 class _Memory(NamedTuple):
-    """What is to be said of the memory file. `path` is None where it cannot be told which one it is."""
+    """What to report about the memory file. `path` is None if it cannot be determined."""
 
     path: str | None
     why: str
@@ -108,7 +109,7 @@ def _program() -> list[str]:
 
 
 def _python() -> list[Trial]:
-    """What this interpreter lacks."""
+    """The features that this interpreter lacks."""
     try:
         import ssl  # noqa: F401 (whether it is there)
     except ImportError:
@@ -117,7 +118,7 @@ def _python() -> list[Trial]:
 
 
 def _state(path: str) -> Trial:
-    """What there is at the memory's path."""
+    """What is at the memory's path."""
     if not os.path.lexists(path):
         return Trial("it is not there yet", True, "the first thing that is stored makes it")
     try:
@@ -131,7 +132,7 @@ def _state(path: str) -> Trial:
 
 
 def _tried(path: str) -> tuple[str, list[Trial]]:
-    """Try the folder of the real file, or the nearest one above that is there."""
+    """Test the folder of the real file, or the nearest existing folder above it."""
     folder = kept = os.path.dirname(os.path.realpath(path))
     while not os.path.isdir(folder) and os.path.dirname(folder) != folder:
         folder = os.path.dirname(folder)
@@ -139,7 +140,7 @@ def _tried(path: str) -> tuple[str, list[Trial]]:
 
 
 def _compared(found: list[Entry]) -> list[Trial]:
-    """What is wrong with the entries, each by itself and all together."""
+    """The problems of the entries, of each alone and of all together."""
     wrong = [Trial(f"{one.client}, {one.name}", False, trouble) for one in found for trouble in one.troubles]
     memories = dict.fromkeys(one.memory for one in found if one.kind == "this server" and one.known)
     if len(memories) > 1:

@@ -1,6 +1,7 @@
-"""Edit the facts of an entity in your editor, one line each. The memory is locked only after the editor has closed, and
-only what you changed is changed: what others store meanwhile stays. A file that cannot be read, is empty, or an editor
-that ends with an error changes nothing."""
+"""Edit the facts of an entity in your editor, one per line. The memory is locked only after the editor has closed, and
+only what you changed is changed: facts that others stored meanwhile stay. Nothing is changed if the file cannot be read
+or is empty, or if the editor ends with an error.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +60,7 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def applied(graph: Graph, name: str, old: list[str], new: list[str]) -> Graph:
-    """The difference between two lists of facts, applied to the entity as it is by now."""
+    """Apply the difference between two lists of facts to the entity as it is now."""
     made = graph
     gone: list[str] = []
     kept = set(new)
@@ -78,14 +79,14 @@ def applied(graph: Graph, name: str, old: list[str], new: list[str]) -> Graph:
 
 
 def written(name: str, facts: list[str]) -> str:
-    """The file for the editor."""
+    """The text of the file for the editor."""
     title = " ".join(shown(name).split())
     head = f"# {title}: one fact a line. Lines that begin with # do not count; \\n is a line end within a fact.\n"
     return head + "".join(_line(fact) + "\n" for fact in facts)
 
 
 def read(text: str) -> list[str] | None:
-    """The facts of such a file, None if there is nothing at all in it. UsageError if it is invalid."""
+    """The facts in such a file; None if the file is empty. UsageError if it is invalid."""
     if not text.strip():
         return None
     facts: dict[str, None] = {}

@@ -1,8 +1,9 @@
-"""Write the memory for people and for other programs. The form is told by --format, or by the ending of --output;
-without either it is JSON. import reads JSON, JSON Lines, Markdown and CSV back; GraphML and DOT are one-way.
+"""Write the memory for people and for other programs. --format chooses the format, else the ending of --output; without
+either it is JSON. import can read JSON, JSON Lines, Markdown and CSV back; GraphML and DOT are one-way.
 
-In CSV a cell that a spreadsheet would run as a formula (it begins with = + - @, a tab or a line end) gets an apostrophe
-put before it; --raw-cells leaves cells as they are."""
+In CSV, a cell that a spreadsheet would run as a formula (it begins with = + - @, a tab or a line end) gets a leading
+apostrophe; --raw-cells leaves cells unchanged.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +67,7 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def _write_notes(memory: Memory, folder: str, *, force: bool) -> None:
-    """Each note is whole or not there. Only an empty folder is filled, unless with `force`."""
+    """Write the notes, each whole or not at all. Only an empty folder is filled, unless `force` is set."""
     if os.path.exists(folder) and not os.path.isdir(folder):
         raise UsageError(f"{shown(folder)} is a file. --format notes writes a folder.")
     made_folder(folder)

@@ -1,8 +1,9 @@
-"""Forget entities with their facts and relations. Earlier states keep them for up to 30 days, so undo brings them back.
+"""Remove entities with their facts and relations. Earlier states keep them for up to 30 days, so undo brings them back.
 
-With --everywhere they are erased from the history, the backups and the other files beside the memory too: for secrets.
-That cannot be undone, so it asks first. It does not reach copies that you made elsewhere (name a folder of backups with
---from), nor freed blocks of the disk."""
+With --everywhere they are also erased from the history, the backups and the other files beside the memory: use it for
+secrets. This cannot be undone, so it asks first. It does not reach copies that you made elsewhere (name a folder of
+backups with --from), nor freed blocks of the disk.
+"""
 
 from __future__ import annotations
 

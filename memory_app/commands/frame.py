@@ -2,8 +2,8 @@
 
 | end | exit status | stderr |
 |---|---|---|
-| done | what the command says: 0, or 1 for "found something" | nothing |
-| wrong use, or something that could not be done | 2 | one line |
+| done | as the command says: 0, or 1 for "found something" | nothing |
+| wrong use, or a failure | 2 | one line |
 | Ctrl-C | 130 | nothing |
 | the reader of stdout has stopped | 0 | nothing |
 """
@@ -35,7 +35,7 @@ _INTERRUPTED: Final = 130
 
 
 class _Module(Protocol):
-    """A command's module. In EXAMPLES each is a command line without the program, and what it does."""
+    """A command's module. Each item of EXAMPLES is a command line without the program, and what it does."""
 
     __doc__: str | None
     EXAMPLES: Sequence[tuple[str, str]]
@@ -46,7 +46,7 @@ class _Module(Protocol):
 
 
 class _Help(argparse.HelpFormatter):
-    """Paragraphs are filled to the terminal's width, lines that are indented stay as they are."""
+    """Fill paragraphs to the terminal's width, and keep indented lines as they are."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=width())
@@ -57,7 +57,7 @@ class _Help(argparse.HelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """Report wrong use as a UsageError of one line; argparse would print a usage text and exit."""
+    """A parser that reports wrong use as a UsageError of one line; argparse would print a usage text and exit."""
 
     def error(self, message: str) -> NoReturn:
         message = message[:1].lower() + message[1:]
@@ -137,7 +137,9 @@ def _run(name: str, arguments: Sequence[str], file: str | None, profile: str | N
 
 
 def _paragraphs(text: str) -> list[str]:
-    """Blank lines, indented lines and headings by themselves, other lines that belong together as one."""
+    """The paragraphs of a text: blank lines, indented lines and headings are alone, other consecutive lines are
+    joined.
+    """
     found: list[str] = []
     for line in text.splitlines():
         joins = found and found[-1] and line and not line.startswith(" ") and not found[-1].startswith(" ")
@@ -160,8 +162,9 @@ def _one_line(text: str) -> str:
 
 
 def _prepare_streams() -> None:
-    """Have a terminal or pipe with a small character set show escapes where it lacks a character, not fail; and have
-    something to write to where a descriptor is closed."""
+    """Prepare the standard streams. A terminal or pipe with a small character set shows escapes for missing characters
+    instead of failing, and a closed descriptor gets a replacement to write to.
+    """
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: SIM115
@@ -177,12 +180,12 @@ def _failed(text: str) -> int:
 
 
 def _nobody_reads(error: OSError) -> bool:
-    """Whether stdout's pipe was closed; Windows calls that an invalid argument."""
+    """Whether stdout's pipe was closed; Windows reports that as an invalid argument."""
     return isinstance(error, BrokenPipeError) or (sys.platform == "win32" and error.errno == errno.EINVAL)
 
 
 def _forget_stdout() -> None:
-    """Send what is still buffered nowhere, since the interpreter's last flush would complain."""
+    """Discard the text that is still buffered; otherwise the interpreter's last flush would report an error."""
     with contextlib.suppress(OSError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""Read the guide in the terminal: a topic by its name, or a command's help. Without a topic the topics are listed."""
+"""Read the guide in the terminal: a topic by its name, or a command's help. Without a topic, lists the topics."""
 
 from __future__ import annotations
 

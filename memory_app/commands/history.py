@@ -1,5 +1,6 @@
-"""What became of the memory in the last 30 days: each state that was kept, and what changed from it to the next one.
-With a name: one entity through time, and the day on which each of its facts was first there."""
+"""Show the changes of the memory in the last 30 days: each state that was kept, and what changed between it and the
+next. With a name, shows one entity over time, and the day on which each of its facts first appeared.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +72,7 @@ def _counts(side: Side) -> str:
 
 
 def _one(path: str, present: Graph, name: str, *, as_json: bool) -> int:
-    """An entity through time: states oldest first, each with the time of its content."""
+    """Show an entity over time: states oldest first, each with the time of its content."""
     target = os.path.realpath(path)
     kept = [
         (one.written, graph)

@@ -1,8 +1,9 @@
-"""Add what another memory file holds: JSON Lines, one JSON object with entities and relations, the forms of other
-memory servers, mem0's export, the CSV and Markdown that export writes, a note in Markdown, or a folder of such notes.
-(GraphML and DOT are one-way: export writes them, import does not read them.) Nothing that is there is changed or lost:
-new entities and relations are added, entities that both have get the observations that they lack. The memory is backed
-up first."""
+"""Add the contents of another memory file: JSON Lines, one JSON object with entities and relations, the formats of
+other memory servers, mem0's export, the CSV and Markdown that export writes, a note in Markdown, or a folder of such
+notes. (GraphML and DOT are one-way: export writes them, import does not read them.) Nothing in the memory is changed or
+lost: new entities and relations are added, and entities that both have get the observations that they lack. The memory
+is backed up first.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 class _Import:
-    """One import: the graphs to add, and what came of the last time that they were added to a graph."""
+    """One import: the graphs to add, and the result of the last time that they were added to a graph."""
 
     def __init__(self, path: str, graphs: list[Graph]) -> None:
         self._path = path
@@ -57,7 +58,7 @@ class _Import:
         return after
 
     def apply(self, graph: Graph) -> tuple[Graph, None]:
-        """For the store."""
+        """The change, for the store."""
         after = self.look(graph)
         if after is not graph:
             self.backup = states.keep_present(self._path)
@@ -93,7 +94,7 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def _kind(raw: bytes) -> str:
-    """What an item that could not be taken is, in a few words."""
+    """The kind of an item that could not be imported, in a few words."""
     kind, text = judged(raw)
     return "unreadable" if kind == "unreadable" else text[:_LONGEST_KIND]
 

@@ -28,7 +28,7 @@ _SILENCE: Final = 1.0
 
 
 def located(asked: argparse.Namespace, *, writes: bool = False) -> Location:
-    """As `find_memory`; what is to be said of it goes to stderr."""
+    """As `find_memory`, with its notes printed to stderr."""
     location = find_memory(asked, writes=writes)
     for note in location.notes:
         say(f"memory-server: {note}")
@@ -36,12 +36,12 @@ def located(asked: argparse.Namespace, *, writes: bool = False) -> Location:
 
 
 def find_memory(asked: argparse.Namespace, *, writes: bool = False) -> Location:
-    """The memory that was asked for. A file of the old name is moved only by a command that `writes`."""
+    """The requested memory. Only a command that `writes` moves a file with the old name."""
     return find(asked.file, asked.profile, surroundings(os.environ, sys.argv[0]), moves=writes)
 
 
 def existing(asked: argparse.Namespace, *, writes: bool = False) -> Location:
-    """The memory that was asked for, which has to be there."""
+    """The requested memory. UsageError if it does not exist."""
     location = located(asked, writes=writes)
     if not os.path.exists(location.path):
         raise UsageError(
@@ -53,7 +53,7 @@ def existing(asked: argparse.Namespace, *, writes: bool = False) -> Location:
 
 @contextlib.contextmanager
 def opened(path: str, *, quiet: bool = False) -> Iterator[Store]:
-    """The store of a memory; what it tolerates in the file is said once, on stderr, unless `quiet`."""
+    """The store of a memory. What it tolerates in the file is reported once, on stderr, unless `quiet` is set."""
     days = history_days(os.environ, sys.platform)
     store = Store(path, lambda notice: None if quiet else say(f"memory-server: {notice}"), history_days=days)
     try:
@@ -63,15 +63,15 @@ def opened(path: str, *, quiet: bool = False) -> Iterator[Store]:
 
 
 def graph_of(asked: argparse.Namespace) -> Graph:
-    """The graph of the memory that was asked for, which has to be there."""
+    """The graph of the requested memory. UsageError if it does not exist."""
     with opened(existing(asked).path) as store:
         return store.graph()
 
 
 def changed(store: Store, change: Callable[[Graph], tuple[Graph, T]], reason: str = "") -> T:
-    """Have the store apply a change and wait until it is saved. The change may be applied more than once.
+    """Apply a change through the store, and wait until it is saved. The change may be called more than once.
 
-    `reason`, the name of the command, has the present state kept in the history.
+    `reason`, the name of the command, makes the store keep the present state in the history.
     """
     future = store.submit(change, reason)
     told = False
@@ -89,14 +89,14 @@ def changed(store: Store, change: Callable[[Graph], tuple[Graph, T]], reason: st
 
 
 def refuse_read_only(path: str) -> None:
-    """StoreError if the memory file may not be written: told before anything is copied for its sake."""
+    """StoreError if the memory file may not be written. Called before anything is copied for the change."""
     real = os.path.realpath(path)
     if os.path.exists(real) and not calls.may_write(real, os.stat(real).st_mode):
         raise StoreError(f"{shown(path)} is read-only. Make it writable (chmod u+w) if it is to be changed.")
 
 
 def read_whole(path: str) -> bytes:
-    """All bytes of a file, as they were at one moment. StoreError if they cannot be had."""
+    """All bytes of a file, as they were at one moment. StoreError if they cannot be read."""
     try:
         return whole.read_whole(path)
     except whole.KeepsChanging as error:
@@ -108,7 +108,7 @@ def read_whole(path: str) -> bytes:
 
 
 def contents_of(path: str) -> document.Contents:
-    """What a file that is not the store's holds; `-` is stdin. UsageError if it is no memory."""
+    """The contents of a file that is not the store's; `-` is stdin. UsageError if it is not a memory."""
     return contents_in(bytes_of(path), path)
 
 
@@ -118,7 +118,7 @@ def bytes_of(path: str) -> bytes:
 
 
 def contents_in(data: bytes, path: str) -> document.Contents:
-    """What these bytes of a file hold. UsageError if that is no memory."""
+    """The contents of these bytes of a file. UsageError if they are not a memory."""
     try:
         return document.read(data)
     except document.NotAMemory as error:
@@ -134,7 +134,9 @@ def same_file(one: str, other: str) -> bool:
 
 
 def write_new(path: str, chunks: Iterable[bytes], *, force: bool = False) -> None:
-    """Write a new file, whole and synced or not at all; an existing one only with `force`. 0600, it holds a memory."""
+    """Write a new file, whole and synced or not at all; `force` allows replacing an existing one. 0600, as it holds a
+    memory.
+    """
     with _told_as_written(path):
         try:
             (whole.write_over if force else whole.write_new)(os.path.realpath(path), chunks)
@@ -145,7 +147,7 @@ def write_new(path: str, chunks: Iterable[bytes], *, force: bool = False) -> Non
 
 
 def made_folder(path: str) -> None:
-    """Make a folder with its missing parents, 0700 each, if it is not there."""
+    """Make a folder with its missing parents, 0700 each, if it does not exist."""
     with _told_as_written(path):
         folders.make_folders(path)
 

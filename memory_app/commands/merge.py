@@ -1,9 +1,10 @@
-"""Unite two copies of one memory, such as a sync service leaves when two machines wrote at the same time. Says what
-differs, then adds to A what only B has, after a backup of A; B stays as it is. With --output both stay as they are and
-the union is written to a new file.
+"""Unite two copies of one memory, such as those that a sync service leaves when two machines wrote at the same time.
+Prints the differences, then adds to A what only B has, after a backup of A; B stays unchanged. With --output both stay
+unchanged, and the union is written to a new file.
 
-What was deleted in one copy and is still in the other comes back: a copy does not tell a deletion from something that
-it never had."""
+Something deleted in one copy but still in the other comes back: a copy cannot tell a deletion from something that it
+never had.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +66,7 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def _into(path: str, other: Graph) -> str | None:
-    """Add to the memory at `path`; the backup of what it was, None if it lacked nothing."""
+    """Add to the memory at `path`, and return the backup of its previous state; None if nothing was missing."""
 
     refuse_read_only(path)
 

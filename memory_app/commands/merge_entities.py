@@ -1,5 +1,6 @@
-"""Make one entity of two that are the same: the second gets the facts and relations of the first, which goes. The type
-of the second stays. For two copies of a whole memory there is merge."""
+"""Merge two entities that are the same. The second gets the facts and relations of the first, and the first is removed.
+The type of the second stays. To unite two copies of a whole memory, use merge.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Give an entity another name. Its relations follow, everything else stays."""
+"""Give an entity another name. Its relations follow; everything else stays."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Mend what check found, after a backup. Names that stand on several lines become one entity with all observations,
-repeated relations and observations are dropped, records of other programs' forms are written in ours, blank lines and
-other people's line ends go. No fact is lost: what cannot be merged is kept under the key "otherValues", and the backup
-holds the file as it was. Servers that run see the mended file at their next call."""
+"""Mend what check found, after a backup. A name on several lines becomes one entity with all observations, repeated
+relations and observations are dropped, records in other programs' forms are written in ours, and blank lines and
+foreign line ends are removed. No fact is lost: what cannot be merged is kept under the key "otherValues", and the
+backup holds the original file. Running servers see the mended file at their next call.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 class _Repair:
-    """One repair: what came of the last time that it was applied to a graph."""
+    """One repair, with the result of the last time that it was applied to a graph."""
 
     def __init__(self, path: str, asked: argparse.Namespace) -> None:
         self._path = path
@@ -50,7 +51,7 @@ class _Repair:
         self.left = 0  # unreadable lines that stay
 
     def look(self, graph: Graph) -> Mended | None:
-        """What there is to mend in the file that this graph was read from; None for nothing."""
+        """What there is to mend in the file that this graph was read from; None if nothing."""
         kept = (*graph.head, *graph.tail)
         found = [raw for raw in kept if judged(raw)[0] == "unreadable" and not holds_json(raw)]
         drop = self._asked.drop_unreadable
@@ -62,7 +63,7 @@ class _Repair:
         return None if present in (after, after.removesuffix(b"\n")) else mended
 
     def apply(self, graph: Graph) -> tuple[Graph, None]:
-        """For the store. Copies come first: after a crash there is at worst one too many."""
+        """The change, for the store. Copies are made first: after a crash there is at worst one copy too many."""
         self.mended = self.look(graph)
         if self.mended is None:
             return graph, None

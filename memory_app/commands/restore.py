@@ -1,6 +1,7 @@
-"""Bring a backup back, or a state of the history: the memory as it was right before the change of that time. The
-present file is backed up first, so a restore can be taken back by another one. To get back only what a change took
-away, and to keep what is newer, use undo. Servers that run see the restored memory at their next call."""
+"""Restore a backup, or a state of the history: the memory as it was right before the change at that time. The present
+file is backed up first, so another restore can reverse this one. To bring back only what a change removed, and to keep
+what is newer, use undo. Running servers see the restored memory at their next call.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +73,9 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def _list(path: str, folder: str | None, *, as_json: bool) -> None:
-    """All states, newest first. Backups have the numbers of `backup --list`; a state of the history has its time."""
+    """Print all states, newest first. Backups have the numbers of `backup --list`; a state of the history has its
+    time.
+    """
     found = states.all_of(path, folder)
     if as_json:
         write_json([backup.as_json_of(one) if isinstance(one, Copy) else _kept_as_json(one) for one in found])
@@ -101,7 +104,9 @@ def _tell_note(note: str) -> None:
 
 
 def _restored(path: str, data: bytes, wanted: Graph) -> str | None:
-    """Have the store write the wanted graph; the backup of what it replaces, None if there was nothing to replace."""
+    """Write the chosen graph through the store, and return the backup of the file that it replaces; None if there was
+    no file.
+    """
 
     def change(graph: Graph) -> tuple[Graph, str | None]:
         present = read_whole(path) if os.path.exists(path) else None
@@ -114,9 +119,9 @@ def _restored(path: str, data: bytes, wanted: Graph) -> str | None:
 
 
 def _replace(path: str, wanted: Graph) -> str:
-    """Replace a present file that is no memory, and so cannot be the store's; its backup.
+    """Replace a present file that is not a memory, and so cannot be opened by the store; return its backup.
 
-    Under the lock it is copied first, then replaced as a whole: there is no moment without a file.
+    It is copied under the lock first, then replaced as a whole: the file exists at every moment.
     """
     lock = Lock(path)
     lock.acquire(time.monotonic() + WAIT)

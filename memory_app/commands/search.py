@@ -1,6 +1,7 @@
-"""Find entities by words in their name, type or observations, as the search_nodes tool does: small and capital letters,
-accents and widths of letters do not matter; if nothing holds the words as they stand together, what holds all of them
-anywhere is found, else what comes near."""
+"""Find entities by words in their name, type or observations, as the search_nodes tool does. Case, accents and the
+width of letters do not matter. If nothing contains the words exactly as given, entities that contain all of them
+anywhere are found, else similar ones.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Serve the memory: with --http to many clients over the network (Streamable HTTP, at the path /mcp), else to one
+"""Serve the memory: with --http to many clients over the network (Streamable HTTP, at the path /mcp), otherwise to one
 client over stdin and stdout, as without any command.
 
 On a loopback address (the default) no token is needed. Any other address needs a bearer token, from MEMORY_HTTP_TOKEN
-or --token-file. There is no TLS: put a proxy in front. `help http` shows how, and how to run it as a service."""
+or --token-file. There is no TLS: put a proxy in front. `help http` shows how, and how to run it as a service.
+"""
 
 from __future__ import annotations
 
@@ -179,7 +180,7 @@ def _memories(asked: argparse.Namespace, report: Notices) -> dict[str, str]:
 
 
 def _session_key(asked: argparse.Namespace, report: Notices) -> bytes:
-    """By which sessions survive a restart; without a place to keep it they last as long as this process."""
+    """The key with which sessions survive a restart. Without a place to store it they last as long as this process."""
     folder = data_folder(os.environ, sys.platform)
     beside = f"{asked.token_file}.session-key" if asked.token_file else None
     places = [asked.session_key] if asked.session_key else [beside, folder and os.path.join(folder, "session-key")]
@@ -197,7 +198,7 @@ def _session_key(asked: argparse.Namespace, report: Notices) -> bytes:
 
 
 def _other_users() -> list[str]:
-    """Names of other people with an account on this machine, three at most."""
+    """The names of other people with an account on this machine, at most three."""
     if sys.platform == "win32":
         return []
     import pwd

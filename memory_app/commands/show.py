@@ -1,6 +1,6 @@
-"""Show an entity: its type, everything that is observed of it, and every entity that it is connected to. Small and
-capital letters and accents do not matter where only one name fits. If one of several names is missing the others are
-shown."""
+"""Show an entity: its type, all its observations, and every entity that it is connected to. Case and accents do not
+matter if only one name matches. If one of several names is missing, the others are still shown.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def _named(graph: Graph, name: str) -> EntityLine | str:
-    """The entity of this name, or the only one whose name differs in case and accents alone; else what to say."""
+    """The entity with this name, or the only one whose name differs only in case and accents; else a message for the
+    person.
+    """
     line = graph.entities.get(name)
     if line is not None:
         return line

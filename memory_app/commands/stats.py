@@ -1,5 +1,6 @@
-"""Count what is in the memory: entities by type, relations by type, who is connected most, how large an answer with the
-whole memory would be."""
+"""Count the contents of the memory: entities by type, relations by type, the most connected entities, and the size of
+an answer with the whole memory.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Make, list and revoke the tokens that clients of `serve --http` show: one for each person or program, so that each
-can be limited and withdrawn by itself.
+"""Make, list and revoke the tokens of clients of `serve --http`. Each person or program has its own token, so that it
+can be limited and revoked separately.
 
 A token is printed once, when it is made; the file keeps its digest. A running server reads a changed file within a
-second or two, without a restart."""
+second or two, without a restart.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Bring back what a change took away: entities, observations, relations. What was added since stays. Without a number
-it is the last change; an undo is itself a change, so a second undo takes back the first. The changes of the last 30
-days are known, as far as they took something away (see `help correcting`)."""
+"""Bring back what a change removed: entities, observations, relations. What was added since stays. Without a number,
+the last change is undone. An undo is itself a change, so a second undo reverses the first. Changes of the last 30 days
+can be undone if they removed something (see `help correcting`).
+"""
 
 from __future__ import annotations
 

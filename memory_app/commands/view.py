@@ -1,11 +1,13 @@
-"""Look at the memory in the browser: a graph, a search, tables. In a terminal the page is alive: it shows each change
-as it happens, and corrects what is wrong. It is served to your browser alone, until you press Ctrl-C or have closed it.
+"""Look at the memory in the browser: a graph, a search, tables. Run in a terminal, the page is live: it shows each
+change as it happens, and you can correct the memory in it. It is served only to your browser, until you press Ctrl-C or
+close it.
 
 With --output, or without a terminal, one page is written that shows the memory as it is now, needs no network and sends
-nothing anywhere. It is a private file among your temporary files, unless --output names another.
+nothing anywhere. It is a private file in your temporary folder, unless --output names another file.
 
-A browser from a snap or flatpak cannot read temporary files: add --no-open and open the address that is printed, or
-write the page to your home folder: --output ~/memory.html"""
+A browser from a snap or flatpak cannot read temporary files: add --no-open and open the printed address, or write the
+page to your home folder: --output ~/memory.html
+"""
 
 from __future__ import annotations
 
@@ -110,7 +112,7 @@ def _serve(asked: argparse.Namespace, path: str) -> int:
 
 
 def _memories(asked: argparse.Namespace, path: str) -> Mapping[str, str]:
-    """The memory that was asked for, and the profiles beside it unless it was named as a file."""
+    """The requested memory, and the profiles beside it unless it was named as a file."""
     found = {os.path.basename(path): path}
     if asked.file is None:
         with contextlib.suppress(OSError):
@@ -121,7 +123,7 @@ def _memories(asked: argparse.Namespace, path: str) -> Mapping[str, str]:
 
 
 class _Door:
-    """The private file through which the browser learns the address: on a command line other users would see it."""
+    """The private file through which the browser gets the address: on a command line other users would see it."""
 
     def __init__(self) -> None:
         self._folder: str | None = None
@@ -129,7 +131,7 @@ class _Door:
         self._closed = False
 
     def open(self, address: str) -> None:
-        """Start the browser. Where there is none, or no file can be made, say the address."""
+        """Start the browser. If there is none, or the file cannot be written, print the address."""
         try:
             with self._lock:
                 if self._closed:
@@ -150,7 +152,7 @@ class _Door:
         output().line(address)
 
     def close(self) -> None:
-        """Remove the file: the page is open, or is no longer there."""
+        """Remove the file: the page has been opened, or is gone."""
         with self._lock, contextlib.suppress(OSError):
             self._closed = True
             if self._folder is not None:
@@ -160,7 +162,7 @@ class _Door:
 
 
 def _leads_to(address: str) -> str:
-    """A page that leads to the address, which holds no character that HTML would read as anything else."""
+    """A page that leads to the address, which contains no character with a meaning in HTML."""
     return (
         '<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer">'
         f'<meta http-equiv="refresh" content="0; url={address.replace("&", "&amp;")}"><title>Memory</title>'
@@ -174,7 +176,7 @@ def _temporary() -> str:
 
 
 def _tidy(folder: str) -> None:
-    """Remove our pages of days before: each is a copy of somebody's memory."""
+    """Remove our pages of earlier days: each is a copy of somebody's memory."""
     with contextlib.suppress(OSError):
         for name in os.listdir(folder):
             if _PAGE.fullmatch(name):
