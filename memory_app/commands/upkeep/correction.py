@@ -1,4 +1,6 @@
-"""A correction by hand: one locked change, told as what it changed. For add, rename, edit, forget, merge-entities."""
+"""A correction by hand: one locked change, and a report of what it changed. For add, rename, edit, forget,
+merge-entities.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 def correct(asked: argparse.Namespace, command: str, change: Callable[[Graph], Graph]) -> int:
-    """Make the change, or only say what it would do; the exit status. What breaks a rule changes nothing."""
+    """Make the change, or only report what it would do; return the exit status. A change that breaks a rule changes
+    nothing.
+    """
     path = located(asked, writes=not asked.dry_run).path
 
     def apply(graph: Graph) -> tuple[Graph, Difference]:
@@ -51,13 +55,13 @@ def correct(asked: argparse.Namespace, command: str, change: Callable[[Graph], G
 
 
 def expect_all(missing: Sequence[str]) -> None:
-    """GraphError that names the first missing entity, if any is."""
+    """GraphError that names the first missing entity, if one is missing."""
     if missing:
         raise GraphError(f"Entity with name {missing[0]} not found")
 
 
 def meant(graph: Graph, text: str) -> str:
-    """A hint at the stored name that is most like the one in `Entity with name X not found`."""
+    """A hint at the stored name most similar to the one in `Entity with name X not found`."""
     from difflib import get_close_matches
 
     name = text.removeprefix("Entity with name ").removesuffix(" not found")

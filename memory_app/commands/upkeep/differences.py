@@ -1,4 +1,4 @@
-"""What two memories do not have in common: whole entities, observations, types, relations."""
+"""The differences between two memories: whole entities, observations, types, relations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Relation = tuple[str, str, str]
 
 
 class Side(NamedTuple):
-    """What one of the two has and the other has not. `observations` are those of entities that both have."""
+    """What one of the two has and the other lacks. `observations` are those of entities that both have."""
 
     entities: list[str]
     observations: dict[str, list[str]]
@@ -57,7 +57,7 @@ class Difference(NamedTuple):
         return not (any(self.first) or any(self.second) or self.types)
 
     def as_json(self, first: str, second: str) -> dict[str, Any]:
-        """`first` and `second` are what the two sides are called there."""
+        """The difference as a JSON object; `first` and `second` are the names of the two sides in it."""
         return {
             **{f"{name}Only": _side_json(side) for name, side in ((first, self.first), (second, self.second))},
             "types": [{"name": name, first: one, second: other} for name, (one, other) in self.types.items()],
@@ -78,7 +78,7 @@ class Difference(NamedTuple):
 
 
 def show_side(out: Terminal, side: Side) -> None:
-    """What one side alone has, with a few names of each kind."""
+    """Print what only one side has, with a few names of each kind."""
     if side.entities:
         _listed(out, counted(len(side.entities), "entity"), [safe(name) for name in side.entities])
     if side.observations:

@@ -7,7 +7,9 @@ from typing import Final, NamedTuple
 
 
 class Kind(NamedTuple):
-    """`title` stands over the findings of a kind; `note` says what it means; `mended` whether repair ends it."""
+    """`title` is the heading of the findings of a kind, `note` says what it means, and `mended` says whether repair
+    removes it.
+    """
 
     title: str
     note: str
@@ -15,7 +17,7 @@ class Kind(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """One oddity. `lines` are numbers from 1; none where it is a matter of the whole file or of its folder."""
+    """One oddity. `lines` are numbers from 1; empty if it concerns the whole file or its folder."""
 
     kind: str
     text: str
@@ -56,7 +58,7 @@ def in_order(found: list[Finding]) -> dict[str, list[Finding]]:
 
 
 def lines_text(lines: tuple[int, ...], most: int = 6) -> str:
-    """`line 4`, `lines 1, 3 and 20 more`; nothing for none."""
+    """`line 4`, `lines 1, 3 and 20 more`; the empty string for none."""
     if not lines:
         return ""
     shown = ", ".join(f"{number:,}" for number in lines[:most])

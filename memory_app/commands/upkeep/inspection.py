@@ -1,6 +1,6 @@
 """Everything odd in the bytes of a memory file, with line numbers. Changes nothing, does no I/O.
 
-A line is read as the store reads it, so what is said here is what the server does with it.
+A line is read as the store reads it, so that the report matches what the server does with it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Tracker = Callable[[list[bytes], str], Iterable[bytes]]
 
 
 class Counts(NamedTuple):
-    """`entities` and `relations` each count once, however often they stand there."""
+    """`entities` and `relations` count each item once, however often it occurs."""
 
     entities: int = 0
     observations: int = 0
@@ -59,7 +59,7 @@ class Inspection(NamedTuple):
 
 
 def inspected(data: bytes, tracker: Tracker) -> Inspection:
-    """What is in a memory file, and what is odd about it. `tracker` is given the lines that are worked on."""
+    """The contents of a memory file, and its oddities. `tracker` receives the lines to be worked on."""
     try:
         contents = document.read(data)
     except document.NotAMemory as error:
@@ -74,7 +74,7 @@ def inspected(data: bytes, tracker: Tracker) -> Inspection:
 
 
 class _Reader:
-    """Goes over a file's records, once, and remembers where each stood."""
+    """Reads a file's records, once, and remembers the line of each."""
 
     def __init__(self) -> None:
         self.findings: list[Finding] = []
@@ -120,7 +120,7 @@ class _Reader:
         self._tell_keys()
 
     def of_the_graph(self) -> list[Finding]:
-        """What only all records together show."""
+        """Findings that only all records together show."""
         found = [
             Finding("repeated-name", name, _numbers(lines)) for name, lines in self.entities.items() if len(lines) > 1
         ]
@@ -150,7 +150,7 @@ class _Reader:
                 self._record(number, piece)
 
     def _other(self, number: int, raw: bytes, *, last: bool) -> None:
-        """A piece that is no record of ours."""
+        """Record a piece that is not a record of ours."""
         kind, text = judged(raw)
         if kind == "unreadable" and last:
             kind, text = "torn", "it ends before the record does"
@@ -221,7 +221,7 @@ class _Reader:
 
 
 def judged(raw: bytes) -> tuple[str, str]:
-    """What a line that holds no record of ours is: its kind of finding, "" for a program's marker, and why."""
+    """What a line without a record of ours is: its kind of finding, "" for a program's marker, and why."""
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:
@@ -242,7 +242,7 @@ def judged(raw: bytes) -> tuple[str, str]:
 
 
 def holds_json(raw: bytes) -> bool:
-    """Whether a line that holds no record of ours begins with a JSON value: another reader may know what it says."""
+    """Whether a line without a record of ours begins with a JSON value: another program may be able to read it."""
     try:
         parse(raw.decode().lstrip("\ufeff \t\r,"))
     except ValueError:
@@ -251,7 +251,7 @@ def holds_json(raw: bytes) -> bool:
 
 
 def _numbers(lines: Iterable[int]) -> tuple[int, ...]:
-    """Line numbers, each once; 0 stands for a place that has none."""
+    """Line numbers, each once; 0 means that there is no line."""
     return tuple(number for number in dict.fromkeys(lines) if number)
 
 
@@ -274,5 +274,5 @@ def _count_lines(data: bytes) -> int:
 
 
 def _visible(name: str) -> str:
-    """A name with its blanks to be seen: in quotation marks if it begins or ends with one, or has two in a row."""
+    """A name with visible blanks: in quotation marks if it begins or ends with a blank, or has two in a row."""
     return name if name == " ".join(name.split()) else f'"{name}"'

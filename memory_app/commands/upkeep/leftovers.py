@@ -1,4 +1,4 @@
-"""Files beside a memory file: locks, what a crash left, copies made by sync services. Reads only."""
+"""Files beside a memory file: locks, leftovers of a crash, copies made by sync services. Reads only."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CONFLICT: Final = re.compile(
 
 
 def findings(path: str) -> list[Finding]:
-    """What is odd around the memory file at `path`, a line number belongs to none of it."""
+    """The findings in the folder of the memory file at `path`; none has a line number."""
     found: list[Finding] = []
     real = os.path.realpath(path)
     for place in dict.fromkeys((os.path.abspath(path), real)):
@@ -48,7 +48,7 @@ def findings(path: str) -> list[Finding]:
 
 
 def conflict_copies(path: str, entries: list[str]) -> list[str]:
-    """Those of the folder's entries that look like a copy of the file which a sync service made."""
+    """The entries of the folder that look like copies of the file made by a sync service."""
     name = os.path.basename(path)
     stem, ending = os.path.splitext(name)
     return [

@@ -22,7 +22,7 @@ _LOOKED_AT: Final = 32 << 20
 
 
 class Step(NamedTuple):
-    """A change in the past: the state before it, and the next one that is known. `number` counts from the newest."""
+    """A change in the past: the state before it, and the next known one. `number` counts from the newest."""
 
     number: int
     generation: Generation
@@ -37,13 +37,14 @@ class Step(NamedTuple):
         return any(self.difference.first) or bool(self.difference.types)
 
     def undo(self, graph: Graph) -> Graph:
-        """The graph without this change. What a command of a person added goes again; a tool's change may be followed
-        by others that no generation parts from it, so only what it took away comes back."""
+        """The graph without this change. For a person's command, what it added is removed again. A tool's change may be
+        followed by others without a generation between them, so only what it removed comes back.
+        """
         return undone(graph, self.before, self.after, both=bool(self.generation.reason))
 
 
 def steps(path: str, present: Graph) -> Iterator[Step]:
-    """All changes of the memory at `path` that are known, newest first, each read when it is asked for."""
+    """All known changes of the memory at `path`, newest first, each read on demand."""
     after, number = present, 0
     for one in history.generations(os.path.realpath(path)):
         before = graph_at(one.path)
@@ -64,7 +65,7 @@ def undoable(path: str, present: Graph) -> Iterator[Step]:
 
 
 def chosen(which: str, path: str, present: Graph) -> Step:
-    """The change of this number or time. UsageError if there is none."""
+    """The change with this number or time. UsageError if there is none."""
     number = int(which) if which.isdecimal() and len(which) < 5 else None
     wanted = None if number else states.named(which, history.generations(os.path.realpath(path)))
     count = 0
@@ -80,7 +81,9 @@ def chosen(which: str, path: str, present: Graph) -> Step:
 
 
 def last_seen(path: str, name: str) -> Generation | None:
-    """The newest state of the history that has this entity. As a hint for people it looks at so many bytes at most."""
+    """The newest state of the history that has this entity. Because it is only a hint for people, it reads a limited
+    number of bytes.
+    """
     left = _LOOKED_AT
     for one in history.generations(os.path.realpath(path)):
         left -= one.size
@@ -93,7 +96,7 @@ def last_seen(path: str, name: str) -> Generation | None:
 
 
 def graph_at(path: str) -> Graph | None:
-    """The graph of a file, None if it is no memory or cannot be read."""
+    """The graph of a file; None if it is not a memory or cannot be read."""
     try:
         return Graph.of(document.read(read_whole(path)))
     except (StoreError, document.NotAMemory):

@@ -1,7 +1,7 @@
 """Whether a folder is safe for a memory: tries the calls that the lock and the save depend on.
 
-Everything is tried on files of the store's temporary pattern, so that what a crash leaves here is cleared like any
-other leftover. Nothing of it stays.
+All tests use files with the store's temporary pattern, so that leftovers of a crash are removed like any other
+leftover. No file remains.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LOCK_WAIT: Final = 3.0
 
 
 class Trial(NamedTuple):
-    """One thing that was tried. `ok` None: it does not work, and can be done without."""
+    """One test. `ok` None: it does not work, but is not required."""
 
     what: str
     ok: bool | None
@@ -40,8 +40,9 @@ class Trial(NamedTuple):
 
 
 def trials(folder: str, path: str, kept: str | None = None) -> list[Trial]:
-    """Try the folder, and the lock of the memory file at `path` in it. `kept`: the folder that the memory is to have,
-    where that one is not there yet."""
+    """Test the folder, and the lock of the memory file at `path` in it. `kept`: the folder that the memory will have,
+    if that does not exist yet.
+    """
     names = [whole.temporary(os.path.join(folder, os.path.basename(path))) for _ in range(3)]
     tried: list[Trial] = []
     try:
@@ -169,7 +170,7 @@ def _space(folder: str) -> Trial:
 
 
 def _kind(folder: str) -> list[Trial]:
-    """What can be told of the file system and of services that copy the folder."""
+    """What is known about the file system and about services that copy the folder."""
     found = []
     kind = remote(folder, sys.platform)
     if kind:
