@@ -1,4 +1,4 @@
-"""The clients: names, files, forms. A place is a template, so it can be worked out for any system on any other.
+"""The clients: names, files, formats. A place is a template, so that it can be computed for any system on any other.
 
 | in a template | Linux and others | macOS | Windows |
 |---|---|---|---|
@@ -6,7 +6,7 @@
 | `{app}` | $XDG_CONFIG_HOME or ~/.config | ~/Library/Application Support | %APPDATA% |
 | `{config}` | $XDG_CONFIG_HOME or ~/.config | ~/.config | ~/.config |
 | `{local}` | - | - | %LOCALAPPDATA% |
-| `{NAME}` | the environment variable NAME; a template with one that is not set is passed over | the same | the same |
+| `{NAME}` | the environment variable NAME; a template is skipped if its variable is not set | the same | the same |
 """
 
 from __future__ import annotations
@@ -30,12 +30,14 @@ class Machine(NamedTuple):
 
 
 class Client(NamedTuple):
-    """`keys` lead to the object that holds the servers; `places` are the user's files, the first that exists is the
-    one; `project` is the file within a project, None if there is no such; `comments` are allowed in its JSON.
+    """One client.
 
-    `fills` matches what the client puts in where an entry holds a variable. `name` is what our server is called there.
-    `older` are places that the client once used and may still read: files, with the keys within. `by_hand` says what
-    to do where there is no file that could be written. `program` is the client's own command, "" if it has none.
+    `keys` lead to the object that holds the servers. `places` are the user's files, of which the first that exists is
+    used. `project` is the file within a project, None if the client has none. `comments`: its JSON may contain
+    comments. `fills` matches what the client substitutes where an entry contains a variable. `name` is the name of our
+    server there. `older` are places that the client once used and may still read: files, with the keys within.
+    `by_hand` says what to do if there is no file that we can write. `program` is the client's own command, "" if it has
+    none.
     """
 
     title: str
@@ -59,7 +61,7 @@ class Client(NamedTuple):
 
     @property
     def as_list(self) -> bool:
-        """Whether the servers are a list, each with its name, and not a mapping by names."""
+        """Whether the servers are a list, each with its name, instead of a mapping by names."""
         return self.style == "continue"
 
 
@@ -295,12 +297,12 @@ _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
 
 
 def places(client: Client, machine: Machine) -> list[str]:
-    """The files in which this client's servers may stand, best first. Empty where no home folder is known."""
+    """The files in which this client's servers may be, best first. Empty if no home folder is known."""
     return [path for template in client.places if (path := _filled(template, machine)) is not None]
 
 
 def older_places(client: Client, machine: Machine) -> list[tuple[str, tuple[str, ...]]]:
-    """Files in which it once kept its servers, each with the keys that lead to them."""
+    """The files in which the client once kept its servers, each with the keys that lead to them."""
     return [(path, keys) for template, keys in client.older if (path := _filled(template, machine)) is not None]
 
 
@@ -313,7 +315,7 @@ def _filled(template: str, machine: Machine) -> str | None:
 
 
 def folder(name: str, machine: Machine) -> str | None:
-    """What a placeholder stands for; None if this machine has no such thing."""
+    """The value of a placeholder; None if this machine has none."""
     platform, environ = machine
     home = home_folder(environ, platform)
     join = flavour(platform).join

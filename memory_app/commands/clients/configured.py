@@ -1,6 +1,6 @@
-"""What the clients on this machine are configured to start: memory servers, ours and others', and what is wrong there.
+"""What the clients on this machine are configured to start: memory servers, ours and others', and their problems.
 
-Only reads. Values of variables are not shown, except paths of memory files, which are what this is about.
+Only reads. Values of variables are not shown, except paths of memory files, which are needed here.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ _KINDS: Final = {
 
 
 class Entry(NamedTuple):
-    """A memory server that a client starts. `memory` is its file as far as it can be told, `known` whether that is the
-    very path; `troubles` are what a person should look at."""
+    """A memory server that a client starts. `memory` is its file as far as it can be determined, `known` whether that
+    is the exact path; `troubles` are problems that a person should look at.
+    """
 
     client: str
     file: str
@@ -49,7 +50,8 @@ def entries(
     machine: Machine, archive: str | None, current_folder: str | None
 ) -> tuple[list[Entry], list[tuple[str, str]]]:
     """The memory servers in the clients' files, and the files that cannot be read, each with the reason. `archive` is
-    this program's, which may have been given another name."""
+    this program's, which may have been renamed.
+    """
     found: list[Entry] = []
     unreadable: list[tuple[str, str]] = []
     for name, client in CLIENTS.items():
@@ -70,7 +72,7 @@ def entries(
 
 
 def npm_memories(machine: Machine) -> list[str]:
-    """Memory files that the npm server may have left in its own folder, which npx keeps in its cache."""
+    """Memory files that the npm server may have left in its own folder, which is in npx's cache."""
     home = home_folder(machine.environ, machine.platform)
     if home is None:
         return []
@@ -116,7 +118,7 @@ def _entry(client_name: str, path: str, one: Found, machine: Machine) -> Entry:
 
 
 def is_filled_in(text: str, client: Client) -> bool:
-    """Whether the client puts something in for every variable that the text holds, and there is one."""
+    """Whether the text contains variables and the client substitutes all of them."""
     found = _VARIABLE.findall(text)
     return bool(found) and bool(client.fills) and all(re.fullmatch(client.fills, variable) for variable in found)
 
@@ -126,7 +128,7 @@ def _options(one: Found) -> dict[str, str]:
 
 
 def _troubles(one: Found, client: Client, machine: Machine) -> list[str]:
-    """What is wrong with the command; what is not expanded is said of the variables that choose the file alone."""
+    """The problems of the command. Variables that are not expanded are reported only if they choose the file."""
     troubles: list[str] = []
     command = one.start.command
     if _VARIABLE.search(command):
@@ -146,7 +148,7 @@ def _troubles(one: Found, client: Client, machine: Machine) -> list[str]:
 
 
 def _memory(one: Found, machine: Machine, troubles: list[str]) -> str:
-    """The memory file of a server; "" where it cannot be told, with the reason among the troubles."""
+    """The memory file of a server; "" if it cannot be determined, with the reason among the troubles."""
     environ: Mapping[str, str] = {**machine.environ, **one.environ}
     if one.kind == "npm":
         written = one.environ.get(environment.FILE)

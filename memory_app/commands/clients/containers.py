@@ -21,7 +21,7 @@ _FOLDER: Final = "/data"
 
 
 def container_start(file: str | None, profile: str | None) -> Start:
-    """The command that starts the image, for a memory file of this machine, for a profile, or for the volume's own."""
+    """The command that starts the image, for a memory file on this machine, for a profile, or for the volume's own."""
     if file is None:
         chosen = ("-e", f"{PROFILE}={profile}") if profile is not None else ()
         return Start("docker", (*_RUN, "-v", f"{_VOLUME}:{HOME_IN_IMAGE}", *chosen, IMAGE), {})
@@ -36,7 +36,7 @@ def container_start(file: str | None, profile: str | None) -> Start:
 
 
 def memory_here(container: Container) -> str | None:
-    """The memory file of a container on this machine; None if it is in a volume, or in the container alone."""
+    """The memory file of a container on this machine; None if it is in a volume, or only in the container."""
     _, mount, rest = in_container(container)
     if mount is None or not mount.bind:
         return None

@@ -1,8 +1,8 @@
-"""A client's configuration file: read its servers, and add ours without touching anything else.
+"""A client's configuration file: read its servers, and add ours without changing anything else.
 
-Writing is these steps: the new text is made and read again, and has to hold what it should and all else that was
-there; the old file is kept beside it as `<name>.<UTC time>.bak`; the new one is written whole beside it and renamed
-onto it, if the file has not changed meanwhile. A link stays a link.
+Steps of a write: the new text is made and read again, and must contain the intended entry and everything else from
+before; the old file is kept beside it as `<name>.<UTC time>.bak`; the new file is written whole beside it and renamed
+onto it, unless the file has changed meanwhile. A link stays a link.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BOM: Final = "\ufeff"
 
 
 class Edit(NamedTuple):
-    """`before` is None where there is no file. `there` is the entry that had the name, None if there was none."""
+    """`before` is None if there is no file. `there` is the entry that had the name, None if there was none."""
 
     path: str
     before: str | None
@@ -36,7 +36,7 @@ class Edit(NamedTuple):
 
 
 def text_of(path: str) -> str | None:
-    """The file's text, None if there is no file. UsageError if it is not UTF-8."""
+    """The file's text; None if there is no file. UsageError if it is not UTF-8."""
     if not os.path.exists(path):
         return None
     data = read_whole(path)
@@ -49,8 +49,9 @@ def text_of(path: str) -> str | None:
 
 
 def servers(client: Client, path: str, text: str, keys: Sequence[str] | None = None) -> list[Found]:
-    """All servers in the file that are started as a process. UsageError if it cannot be read. `keys` lead to them in a
-    place that is not the client's own."""
+    """All servers in the file that are started as a process. UsageError if it cannot be read. `keys` lead to them if
+    the place is not the client's own.
+    """
     held = _data(client, path, text)
     found = _in(held, keys or client.keys)
     projects = held.get("projects") if isinstance(held, Mapping) else None  # Claude Code keeps those of folders there
@@ -61,7 +62,7 @@ def servers(client: Client, path: str, text: str, keys: Sequence[str] | None = N
 
 
 def edited(client: Client, path: str, name: str, start: Start) -> Edit:
-    """The file with our server in it under this name. UsageError where that would touch anything else, or guess."""
+    """The file with our server under this name. UsageError if the edit would change anything else, or have to guess."""
     before, text, held, there = _entry_of(client, path, name)
     known = entry.found(name, there)
     same = known is not None and known.start[:2] == start[:2]  # an archive under another name
@@ -80,7 +81,9 @@ def edited(client: Client, path: str, name: str, start: Start) -> Edit:
 
 
 def removed(client: Client, path: str, name: str) -> Edit:
-    """The file without the entry of this name. UsageError if it holds none that is ours, or would have to guess."""
+    """The file without the entry with this name. UsageError if the entry is missing or not ours, or if the edit would
+    have to guess.
+    """
     before, text, held, there = _entry_of(client, path, name)
     known = entry.found(name, there)
     if there is None:
@@ -103,7 +106,7 @@ def snippet(client: Client, name: str, value: Mapping[str, Any]) -> str:
 
 
 def write(edit: Edit, backup_folder: str | None = None) -> str | None:
-    """Put the edit on the disk; the path of the copy of the old file, None if there was none."""
+    """Write the edit to disk, and return the path of the copy of the old file; None if there was none."""
     if edit.before is not None:
         refuse_read_only(edit.path)
         before = edit.before.encode()
@@ -134,7 +137,9 @@ def write(edit: Edit, backup_folder: str | None = None) -> str | None:
 
 
 def changed_value(path: str, keys: Sequence[str], change: Callable[[Any], Any]) -> Edit:
-    """A JSON file with another value at these keys, everything else as it is. `change` gets the value that is there."""
+    """A JSON file with another value at these keys and everything else unchanged. `change` receives the present
+    value.
+    """
     before = text_of(path)
     text = (before or "").removeprefix(_BOM)
     try:
@@ -148,7 +153,7 @@ def changed_value(path: str, keys: Sequence[str], change: Callable[[Any], Any]) 
 
 
 def _entry_of(client: Client, path: str, name: str) -> tuple[str | None, str, Any, Any]:
-    """The file's text as it is, and without a byte order mark; its data; the entry of this name."""
+    """The file's text as it is, and without a byte order mark; its data; the entry with this name."""
     before = text_of(path)
     text = (before or "").removeprefix(_BOM)
     held = _data(client, path, text)
@@ -251,7 +256,7 @@ def _toml_data(path: str, text: str) -> Any:
 
 
 def _tables(path: str, text: str) -> dict[str, Any]:
-    """What Python 3.10, which cannot read TOML, knows of it: strings and arrays of strings."""
+    """The parts that Python 3.10, which cannot read TOML, understands: strings and arrays of strings."""
     data: dict[str, Any] = {}
     try:
         found = toml.statements(text)
@@ -285,7 +290,9 @@ def _in(held: Any, keys: Sequence[str]) -> list[Found]:
 
 
 def _alike(one: Any, other: Any, keys: Sequence[str]) -> bool:
-    """Whether both hold the same; an object on the way to the servers that became empty may be missing in one."""
+    """Whether both have the same content. An object on the way to the servers that became empty may be missing in
+    one.
+    """
     if one == other:
         return True
     if not keys or not isinstance(one, Mapping) or not isinstance(other, Mapping):

@@ -1,4 +1,4 @@
-"""The hook with which Claude Code begins a session: a command that prints a brief of the memory for the model.
+"""The hook that Claude Code runs at the start of a session: a command that prints a brief of the memory for the model.
 
 Claude Code keeps hooks in its settings, not in the file of its servers, as lists of groups by event.
 """
@@ -66,7 +66,7 @@ def with_hook(held: object, command: str | None) -> list[Any]:
 
 
 def _is_ours(group: object) -> bool:
-    """Whether a group holds our command and no other."""
+    """Whether a group contains our command and no other."""
     hooks: Sequence[Any] = group.get("hooks") or () if isinstance(group, Mapping) else ()
     commands = [one.get("command") if isinstance(one, Mapping) else None for one in hooks]
     return bool(commands) and all(isinstance(text, str) and _OURS.search(text) for text in commands)

@@ -14,7 +14,7 @@ _WITH_LINKS: Final = ("vscode", "cursor")
 
 
 def link(client: str, name: str, entry: Mapping[str, Any]) -> str:
-    """The link for this client. UsageError if it knows none."""
+    """The link for this client. UsageError if it supports none."""
     if client == "vscode":
         return f"vscode:mcp/install?{quote(_compact({'name': name, **entry}), safe='')}"
     if client == "cursor":

@@ -1,6 +1,6 @@
-"""TOML: set the keys of one table in its text, every other byte stays. No I/O, no TOML writer.
+"""TOML: set the keys of one table in its text; every other byte stays. No I/O, no TOML writer.
 
-The text is cut into statements (headers, pairs, the rest), which needs no more of TOML than where strings, brackets and
+The text is cut into statements (headers, pairs, the rest). For that it is enough to know where strings, brackets and
 comments end. What cannot be changed without guessing is refused: inline tables and dotted keys in the way.
 """
 
@@ -47,7 +47,7 @@ def put(text: str, table: Path, values: Mapping[str, Any]) -> str:
 
 
 def remove(text: str, path: Path) -> str:
-    """The text without this key or table and all below it. NotToml where it is written in another table's value."""
+    """The text without this key or table and everything below it. NotToml if it is written in another table's value."""
     found = [one for one in statements(text) if one.path[: len(path)] == path]
     if not found:
         raise NotToml(f"{'.'.join(path)} is not written as a [table] or key of its own: remove it by hand")
@@ -113,7 +113,9 @@ def _put_one(text: str, table: Path, key: str, value: Any) -> str:
 
 
 def _put_below(text: str, table: Path, values: Mapping[str, Any]) -> str:
-    """A table below another one: its own header if it has one, else the inline table that is there, else a new one."""
+    """Put a table below another one: under its own header if it has one, else into the existing inline table, else
+    under a new header.
+    """
     if not values:
         return text
     inline = next((one for one in statements(text) if not one.header and one.path == table), None)
@@ -139,7 +141,7 @@ def _put_below(text: str, table: Path, values: Mapping[str, Any]) -> str:
 
 
 def _table(text: str, table: Path) -> tuple[Statement | None, list[Statement]]:
-    """The table's header and the pairs under it. NotToml if it stands there in another way."""
+    """The table's header and the pairs under it. NotToml if it is written in another way."""
     all_of_it = statements(text)
     headers = [one for one in all_of_it if one.header and one.path == table]
     if len(headers) > 1 or any(one.many for one in headers):
@@ -234,7 +236,7 @@ def _key(key: str) -> str:
 
 
 def _value(value: Any) -> str:
-    """A string, array of strings or truth value; JSON's escapes are TOML's too, but for DEL."""
+    """A string, array of strings or truth value. JSON's escapes are also TOML's, except for DEL."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         return "[" + ", ".join(map(_value, value)) + "]"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

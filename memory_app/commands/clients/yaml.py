@@ -1,7 +1,7 @@
-"""YAML: read and change the entries below one top-level key, every other byte stays. No I/O.
+"""YAML: read and change the entries below one top-level key; every other byte stays. No I/O.
 
 A small part of YAML is enough for that: block mappings and lists, simple and quoted values, lists in brackets. Only the
-lines of the entry that is meant are touched. What cannot be understood there is refused, never guessed.
+lines of the requested entry are changed. What is not supported there is refused, never guessed.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
 class NotYaml(ValueError):
-    """The text cannot be read, or not be changed without guessing. Its text says where."""
+    """The text cannot be read, or not be changed without guessing. The error text says where."""
 
 
 class _Item(NamedTuple):
-    """A key of a block mapping: its lines, from `start` up to `end`, and what stands behind its colon."""
+    """A key of a block mapping: its lines, from `start` up to `end`, and the text after its colon."""
 
     key: str
     start: int
@@ -34,7 +34,7 @@ class _Item(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One entry below the key. `value` is None where it is beyond what is understood here."""
+    """One entry below the key. `value` is None if it uses unsupported YAML."""
 
     name: str
     start: int
@@ -66,8 +66,9 @@ def entries(text: str, top: str) -> list[Entry]:
 
 
 def put(text: str, top: str, name: str, changes: Sequence[tuple[tuple[str, ...], Any]], *, as_list: bool) -> str:
-    """The text with these changes in the entry `name` below the key `top`: paths of keys and values; the empty path is
-    the whole entry, and a value that is `...` takes a key out."""
+    """The text with these changes in the entry `name` below the key `top`: paths of keys and values. The empty path is
+    the whole entry; the value `...` removes a key.
+    """
     lines = _lines(text)
     end_of_line = "\r\n" if "\r\n" in text else "\n"
     there = [one for one in entries(text, top) if one.name == name]
@@ -89,7 +90,7 @@ def put(text: str, top: str, name: str, changes: Sequence[tuple[tuple[str, ...],
 
 
 def remove(text: str, top: str, name: str) -> str:
-    """The text without the entry `name`; the key stays, empty if it was the last."""
+    """The text without the entry `name`. The key stays, empty if the entry was the last."""
     lines = _lines(text)
     found = entries(text, top)
     there = [one for one in found if one.name == name]
@@ -121,7 +122,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _block(lines: Sequence[str], top: str) -> tuple[int, int] | None:
-    """The lines below the key of the top level, None if it is not there."""
+    """The lines below the top-level key; None if it does not exist."""
     for number, line in enumerate(lines, 1):
         if _content(line) and not re.match(r"[ -]|\.\.\.\s*$", line) and not _KEY.fullmatch(line.rstrip()):
             raise NotYaml(f"line {number}: a key and a colon are expected")
@@ -167,12 +168,12 @@ def _is_list(lines: Sequence[str], block: tuple[int, int]) -> bool:
 
 
 def _undashed(lines: Sequence[str]) -> list[str]:
-    """An entry's lines with the dash of a list's item as one more space."""
+    """An entry's lines with the dash of a list's item replaced by a space."""
     return [re.sub(r"^( *)-(?= )", r"\1 ", lines[0]), *lines[1:]]
 
 
 def _items(lines: Sequence[str], start: int, end: int) -> list[_Item]:
-    """The keys of the block mapping that these lines hold."""
+    """The keys of the block mapping in these lines."""
     contents = [i for i in range(start, end) if _content(lines[i])]
     if not contents:
         return []
@@ -240,7 +241,7 @@ def _scalar(text: str) -> Any:
 
 
 def _flow(text: str) -> Any:
-    """A list of simple values in brackets, or an empty mapping; JSON, too."""
+    """A list of simple values in brackets, or an empty mapping; JSON is accepted too."""
     try:
         return json.loads(text)
     except ValueError:
@@ -252,7 +253,7 @@ def _flow(text: str) -> Any:
 
 
 def _changed(lines: list[str], start: int, end: int, path: Sequence[str], value: Any, line_end: str) -> list[str]:
-    """The lines with one value put or taken out in the mapping that stands from `start` to `end`."""
+    """The lines with one value set or removed in the mapping between `start` and `end`."""
     items = _items(lines, start, end)
     item = next((one for one in items if one.key == path[0]), None)
     indent = _indent(lines[items[0].start]) if items else 0
@@ -313,7 +314,7 @@ def _rendered(key: str, value: Any, indent: int, line_end: str) -> list[str]:
 
 
 def _ended(lines: Sequence[str], line_end: str) -> list[str]:
-    """The lines with a line end behind the last."""
+    """The lines with a line end after the last."""
     return [*lines[:-1], lines[-1] if lines[-1].endswith("\n") else lines[-1] + line_end] if lines else []
 
 
@@ -337,5 +338,5 @@ def _indent(line: str) -> int:
 
 
 def _last_content(lines: Sequence[str], start: int, end: int) -> int:
-    """The last line of these that holds something: comments and blank lines behind it belong to what follows."""
+    """The last of these lines with content: comments and blank lines after it belong to what follows."""
     return max((i for i in range(start, end) if _content(lines[i])), default=start)

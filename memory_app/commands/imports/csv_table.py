@@ -16,7 +16,7 @@ _STAND_INS: Final = tuple(map(chr, range(0xE000, 0xF8FF)))
 
 
 def table(text: str) -> Read:
-    """The rows below a first row that names the columns, in any order. NotRead if it does not."""
+    """The rows below a first row that names the columns, in any order. NotRead if the first row does not."""
     first = text.split("\n", 1)[0]
     between = max(",;\t", key=first.count)
     found = Gathered()
