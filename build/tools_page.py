@@ -235,7 +235,7 @@ def _but(schema: Mapping[str, Any], left_out: tuple[str, ...]) -> Mapping[str, A
 
 
 def _keys_table(properties: Mapping[str, Any], required: Sequence[str] | None) -> Iterator[str]:
-    """`required` None: all keys are optional, as the text above the table says."""
+    """A table of keys. `required` None: all keys are optional, as the text above the table says."""
     if not properties:
         yield "Nothing but the options."
         return
@@ -279,7 +279,7 @@ def _error(name: str, arguments: object) -> str:
 
 
 def _wrapped(text: str, bullet: str = "") -> Iterator[str]:
-    """Lines of at most 120 characters; code is not cut in two."""
+    """Lines of at most 120 characters; code is not split."""
     line = bullet
     for word in re.findall(r"(?:`[^`]*`|\S)+", text):
         if len(line) + len(word) > 120:

@@ -1,7 +1,8 @@
-"""Removes what older versions have left in the cache, once it was not started for a while.
+"""Removes what older versions have left in the cache, if it was not started for a while.
 
-Rules: a folder in use is never touched: every start shares the lock of its program file for life, and only who gets
-that lock alone may remove it. Where there are no such locks nothing is removed. Nothing here fails a start.
+Rules: a folder in use is never touched: every start shares the lock of its program file for life, and only a process
+that holds that lock exclusively may remove it. Where such locks are not available, nothing is removed. Nothing here
+makes a start fail.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from memory_app.graph.graph import Graph
 
 EXAMPLES: Final = (
     ('add Ann "likes green tea" "lives in Lisbon"', "add two facts about Ann"),
-    ('add "Acme Kites" "makes kites" --type company', "make an entity of that type if it is not there"),
+    ('add "Acme Kites" "makes kites" --type company', "create an entity of that type if it does not exist"),
 )
 
 _TYPE: Final = "unknown"

@@ -18,7 +18,7 @@ from memory_app.text import counted
 EXAMPLES: Final = (
     ("backup", "copy the memory beside itself"),
     ("backup --keep 7", "copy it and keep the newest seven copies, for a daily job"),
-    ("backup --list", "show the copies that there are"),
+    ("backup --list", "list the copies"),
 )
 
 
@@ -30,7 +30,7 @@ def register(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="then remove all but the newest N whole copies, never that of the present state, and nothing else",
     )
-    parser.add_argument("--list", action="store_true", help="list the copies; makes none")
+    parser.add_argument("--list", action="store_true", help="list the copies; make none")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 

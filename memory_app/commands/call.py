@@ -19,7 +19,10 @@ from memory_app.tools import plans, table
 EXAMPLES: Final = (
     ("call", "list the tools, with an example of each"),
     ('call search_nodes \'{"query":"tea"}\'', 'search; in cmd.exe write "{\\"query\\":\\"tea\\"}"'),
-    ("call create_entities - < entities.json", "take the arguments from a file, whatever the shell's quotes"),
+    (
+        "call create_entities - < entities.json",
+        "take the arguments from a file, so that the shell's quoting does not matter",
+    ),
 )
 
 

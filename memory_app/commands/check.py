@@ -19,9 +19,9 @@ from memory_app.errors import UsageError
 from memory_app.text import counted
 
 EXAMPLES: Final = (
-    ("check", "look at the memory that the server uses"),
-    ("check --file old.jsonl --json", "look at another file, for a program to read"),
-    ("check --ignore near-duplicate,unknown-keys", "pass over two kinds of findings"),
+    ("check", "check the memory that the server uses"),
+    ("check --file old.jsonl --json", "check another file, with output for a program"),
+    ("check --ignore near-duplicate,unknown-keys", "skip two kinds of findings"),
 )
 
 _SHOWN: Final = 8
@@ -33,7 +33,11 @@ _LINES_COLUMN: Final = 16
 def register(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="list every finding, not only the first of each kind")
     parser.add_argument(
-        "--ignore", type=_kinds, default=(), metavar="KINDS", help="kinds to pass over, with commas; --json names them"
+        "--ignore",
+        type=_kinds,
+        default=(),
+        metavar="KINDS",
+        help="kinds to skip, separated by commas; --json names them",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 

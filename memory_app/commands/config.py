@@ -33,14 +33,14 @@ from memory_app.text import shown
 
 EXAMPLES: Final = (
     ("config", "list the clients, which of them are set up, and with which memory"),
-    ("config claude-desktop", "print what belongs into its file"),
+    ("config claude-desktop", "print the text for its file"),
     ("config claude-desktop --write --dry-run", "show what --write would change"),
     ("config vscode --write --project", "set up VS Code for the project in this folder"),
     ("config cursor --docker", "print the entry that starts the container image"),
-    ("config cursor --remove", "take our entry out again; the memory stays"),
+    ("config cursor --remove", "remove our entry; the memory stays"),
     ("config claude-code --hooks --write", "begin each session of Claude Code with a brief of the memory"),
-    ("config --all --write", "set up every client that is on this machine"),
-    ("config vscode --link", "print a link that, opened in a browser, installs it"),
+    ("config --all --write", "set up every client found on this machine"),
+    ("config vscode --link", "print a link that installs it when opened in a browser"),
 )
 
 _NO_FILE_COUNTS: Final = ("claude-code",)
@@ -50,17 +50,23 @@ _NO_FILE_COUNTS: Final = ("claude-code",)
 def register(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("client", nargs="?", metavar="CLIENT", help=", ".join(CLIENTS))
     parser.add_argument("--write", action="store_true", help="put the entry into the client's file")
-    parser.add_argument("--remove", action="store_true", help="take our entry out of the client's file")
-    parser.add_argument("--all", action="store_true", help="with --write or --remove: every client that is here")
-    parser.add_argument("--dry-run", action="store_true", help="with these: show the change, make none")
-    parser.add_argument("--docker", action="store_true", help="an entry that starts the container image in its place")
-    parser.add_argument("--link", action="store_true", help="a link that installs it, for vscode and cursor")
+    parser.add_argument("--remove", action="store_true", help="remove our entry from the client's file")
+    parser.add_argument(
+        "--all", action="store_true", help="with --write or --remove: every client found on this machine"
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="with --write or --remove: show the change without making it"
+    )
+    parser.add_argument("--docker", action="store_true", help="use an entry that starts the container image instead")
+    parser.add_argument("--link", action="store_true", help="print a link that installs it, for vscode and cursor")
     parser.add_argument(
         "--hooks", action="store_true", help="claude-code: begin each session with a brief of the memory"
     )
-    parser.add_argument("--project", action="store_true", help="the file of the project in this folder, not the user's")
     parser.add_argument(
-        "--name", metavar="NAME", help="the server's name there (default: what it is called, else memory)"
+        "--project", action="store_true", help="use the file of the project in this folder, not the user's"
+    )
+    parser.add_argument(
+        "--name", metavar="NAME", help="the server's name in the file (default: its present name, else memory)"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object: the client's file and the entry")
 
@@ -73,7 +79,7 @@ def run(asked: argparse.Namespace) -> int:
         _list(machine, as_json=asked.json)
         return 0
     if asked.client not in CLIENTS:
-        raise UsageError(f"{shown(asked.client)} is no client that is known here. Known are {', '.join(CLIENTS)}.")
+        raise UsageError(f"there is no client {shown(asked.client)}. The clients are {', '.join(CLIENTS)}.")
     client = CLIENTS[asked.client]
     if asked.hooks:
         _hooks(asked, client, machine)
@@ -132,9 +138,9 @@ def _entry(client: Client, start: Start, name: str) -> dict[str, Any]:
 
 def _print(asked: argparse.Namespace, client: Client, path: str, start: Start) -> None:
     name = asked.name or client.name
-    say(f"This belongs into {safe(path)}{'' if os.path.exists(path) else ' (which is not there yet)'}:\n")
+    say(f"Put this into {safe(path)}{'' if os.path.exists(path) else ' (which does not exist yet)'}:\n")
     output().line(editing.snippet(client, name, _entry(client, start, name)))
-    say(f"\nTo have it put there: {' '.join([program(), 'config', asked.client, *_options(asked), '--write'])}")
+    say(f"\nOr run: {' '.join([program(), 'config', asked.client, *_options(asked), '--write'])}")
     say(client.after)
 
 
@@ -176,15 +182,15 @@ def _write(client_name: str, path: str, asked: argparse.Namespace, start: Start)
     if asked.json:
         write_json({"file": path, "changed": not unchanged, "dryRun": asked.dry_run, "backup": backup})
     elif unchanged:
-        out.line(f"{safe(path)} has it already.")
+        out.line(f"{safe(path)} already has it.")
     elif asked.dry_run:
         _show_difference(out, edit)
     else:
         out.line(f"Wrote {shown(name)} to {safe(path)}")
         if backup:
-            say(f"The file as it was is kept in {safe(backup)}")
+            say(f"The old file is kept in {safe(backup)}")
         if strange and not asked.project:
-            say(f"There was no sign of {client.title} on this machine; the file was made all the same.")
+            say(f"{client.title} was not found on this machine; the file was created anyway.")
         say(client.after)
     _tell_of_others(client, path, name, there)
     if edit.there is not None and not unchanged and not asked.docker:
@@ -206,10 +212,12 @@ def _name_there(client: Client, path: str, there: list[Found]) -> str:
     if client.name in names or not names:
         return client.name
     if len(names) == 1:
-        say(f"The memory server in {safe(path)} is called {safe(names[0])}; that entry is meant.")
+        say(f"The memory server in {safe(path)} is called {safe(names[0])}; that entry is used.")
         return names[0]
     listed = ", ".join(map(shown, names))
-    raise UsageError(f"{shown(path)} has several memory servers: {listed}. Say which with --name, or name a new one.")
+    raise UsageError(
+        f"{shown(path)} has several memory servers: {listed}. Choose one of them or a new name with --name."
+    )
 
 
 def _with_its_memory(asked: argparse.Namespace, old: Found | None, start: Start) -> Start:
@@ -226,7 +234,9 @@ def _with_its_memory(asked: argparse.Namespace, old: Found | None, start: Start)
         return _started_with(here, None, docker=True) if here is not None else start
     file, profile = old.environ.get(environment.FILE), old.environ.get(environment.PROFILE)
     if file and not (os.path.isabs(file) and "$" not in file):
-        raise UsageError(f"its memory is {shown(file)}, which a container cannot be given so: add --file or --profile.")
+        raise UsageError(
+            f"its memory is {shown(file)}, which cannot be passed to a container in this form: add --file or --profile."
+        )
     return _started_with(file, profile, docker=True) if file or profile else start
 
 
@@ -269,7 +279,7 @@ def _remove(client: Client, path: str, asked: argparse.Namespace) -> None:
         return
     out.line(f"Removed {shown(name)} from {safe(path)}")
     if backup:
-        say(f"The file as it was is kept in {safe(backup)}")
+        say(f"The old file is kept in {safe(backup)}")
     if edit.there is not None:
         say(f"The memory stays where it is: {configured.memory_in_words(edit.there)}")
 
@@ -277,7 +287,7 @@ def _remove(client: Client, path: str, asked: argparse.Namespace) -> None:
 def _hooks(asked: argparse.Namespace, client: Client, machine: Machine) -> None:
     """Put the hook into Claude Code's settings, remove it, or show it."""
     if asked.client != "claude-code" or asked.docker or asked.link:
-        raise UsageError("--hooks goes with claude-code, and without --docker and --link.")
+        raise UsageError("--hooks is only for claude-code, without --docker and --link.")
     path = hooks.settings_file(machine, asked.project)
     start = _start(asked)
     if asked.file is None and asked.profile is None:  # the memory that its server has
@@ -290,7 +300,7 @@ def _hooks(asked: argparse.Namespace, client: Client, machine: Machine) -> None:
         value: Any = hooks.with_hook(None, command)
         for key in reversed(hooks.KEYS):
             value = {key: value}
-        say(f"This belongs into {safe(path)}:\n")
+        say(f"Put this into {safe(path)}:\n")
         output().line(jsonc.written(value))
         return
     edit = editing.changed_value(
@@ -300,12 +310,12 @@ def _hooks(asked: argparse.Namespace, client: Client, machine: Machine) -> None:
     if asked.dry_run and not unchanged:
         _show_difference(output(), edit)
     elif unchanged:
-        output().line(f"{safe(path)} has no such hook." if asked.remove else f"{safe(path)} has it already.")
+        output().line(f"{safe(path)} has no such hook." if asked.remove else f"{safe(path)} already has it.")
     else:
         backup = editing.write(edit, _backup_folder(path) if asked.project else None)
         output().line(f"{'Removed the hook from' if asked.remove else 'Wrote the hook to'} {safe(path)}")
         if backup:
-            say(f"The file as it was is kept in {safe(backup)}")
+            say(f"The old file is kept in {safe(backup)}")
 
 
 def _all(asked: argparse.Namespace, machine: Machine) -> int:
@@ -313,7 +323,7 @@ def _all(asked: argparse.Namespace, machine: Machine) -> int:
     up.
     """
     if asked.client is not None or asked.project or asked.link or not (asked.write or asked.remove or asked.dry_run):
-        raise UsageError("--all goes with --write, --remove or --dry-run, and without a client, --project and --link.")
+        raise UsageError("--all needs --write, --remove or --dry-run, and no client, --project or --link.")
     status = 0
     for name, client in CLIENTS.items():
         if client.by_hand or not places(client, machine):
@@ -354,24 +364,27 @@ def _tell_where_the_memory_was(client: Client, old: Found, start: Start) -> None
     written = old.environ.get(environment.FILE)
     chosen = {environment.FILE, environment.PROFILE} & set(start.env)
     if old.container is not None and memory_here(old.container) is None:
-        say(f"The container has its memory at {safe(told_memory(old.container))}: `help docker` tells how to move it.")
+        say(f"The container has its memory at {safe(told_memory(old.container))}: `help docker` shows how to move it.")
     elif old.container is not None:
         return
     elif chosen and (written or old.environ.get(environment.PROFILE)):
-        say(f"Until now it had another memory: {configured.memory_in_words(old)}")
+        say(f"Until now it used another memory: {configured.memory_in_words(old)}")
     elif old.kind == "npm" and written is None:
         say(f"The npm server kept its memory in its own folder: `{program()} doctor` shows where; import adds it here.")
     elif old.kind != "npm" or not written or configured.is_filled_in(written, client):
         return
     elif not os.path.isabs(os.path.expanduser(written)):
-        say(f"{environment.FILE} is relative there: the npm server saw it from its own folder, we see it from ours.")
+        say(
+            f"{environment.FILE} is a relative path: the npm server resolved it from its own folder, we "
+            "resolve it from ours."
+        )
 
 
 def _user_file(client: Client, machine: Machine) -> str:
     """The first file that exists, else the first whose folder exists, else the first."""
     candidates = places(client, machine)
     if not candidates:
-        raise UsageError("no home folder is known here. Set HOME, or use --project.")
+        raise UsageError("the home folder is unknown. Set HOME, or use --project.")
     for exists in (os.path.exists, lambda path: os.path.isdir(os.path.dirname(path))):
         for path in candidates:
             if exists(path):
@@ -417,4 +430,4 @@ def _list(machine: Machine, *, as_json: bool) -> None:
         if there and not servers:
             out.line(out.styled(f"  {'':<{size}}  no memory server yet", "dim"))
     out.line()
-    out.line(f"{program()} config CLIENT shows what belongs into its file, --write puts it there.")
+    out.line(f"{program()} config CLIENT prints the text for its file; --write puts it there.")

@@ -28,9 +28,9 @@ from memory_app.location.choice import archive
 from memory_app.text import counted
 
 EXAMPLES: Final = (
-    ("doctor", "look at the memory that the server uses, and at the clients"),
-    ("doctor --file /mnt/share/memory.jsonl", "try whether a memory can be kept there"),
-    ("doctor --json", "print all that was found for a program, or for a bug report"),
+    ("doctor", "check the memory that the server uses, and the clients"),
+    ("doctor --file /mnt/share/memory.jsonl", "test whether a memory can be kept there"),
+    ("doctor --json", "print all results, for a program or a bug report"),
 )
 
 _SIGNS: Final = {True: ("ok", "green"), None: ("note", "yellow"), False: ("bad", "red")}
@@ -71,7 +71,7 @@ def run(asked: argparse.Namespace) -> int:
         _section(out, f"Its folder {safe(memory.folder)}", [], memory.trials)
     _clients(out, found, clients)
     if old:
-        lines = [*map(safe, old), f"To bring one over: {program()} import PATH"]
+        lines = [*map(safe, old), f"To import one: {program()} import PATH"]
         _section(out, "Memories that the npm server left in its own folder", lines)
     out.line(f"{counted(len(bad), 'thing')} to look at." if bad else out.styled("All is well.", "green"))
     return int(bool(bad))
@@ -113,20 +113,20 @@ def _python() -> list[Trial]:
     try:
         import ssl  # noqa: F401 (whether it is there)
     except ImportError:
-        return [Trial("Python's ssl module", False, "it is missing: over stdio all works, serve --http does not")]
+        return [Trial("Python's ssl module", False, "it is missing: stdio works, serve --http does not")]
     return []
 
 
 def _state(path: str) -> Trial:
     """What is at the memory's path."""
     if not os.path.lexists(path):
-        return Trial("it is not there yet", True, "the first thing that is stored makes it")
+        return Trial("it does not exist yet", True, "the first write creates it")
     try:
         data = read_whole(path)
     except MemoryServerError as error:
         return Trial("it can be read", False, str(error))
     if not reads_as_memory(data):
-        return Trial("it is a memory", False, "it holds something else, and is neither served nor written")
+        return Trial("it is a memory", False, "it contains something else, and is neither served nor written")
     link = f", a link to {safe(os.path.realpath(path))}" if os.path.islink(path) else ""
     return Trial("it can be read", True, f"{len(data):,} bytes{link}")
 

@@ -26,8 +26,8 @@ from memory_app.graph.graph import Graph
 from memory_app.text import SURROGATE, shown
 
 EXAMPLES: Final = (
-    ("edit Ann", "edit what is known of Ann"),
-    ("edit Ann --dry-run", "edit it, and only say what would change"),
+    ("edit Ann", "edit the facts about Ann"),
+    ("edit Ann --dry-run", "edit them, and only show what would change"),
 )
 
 _ESCAPES: Final = {"\\": "\\\\", "\n": "\\n", "\r": "\\r"}
@@ -81,7 +81,7 @@ def applied(graph: Graph, name: str, old: list[str], new: list[str]) -> Graph:
 def written(name: str, facts: list[str]) -> str:
     """The text of the file for the editor."""
     title = " ".join(shown(name).split())
-    head = f"# {title}: one fact a line. Lines that begin with # do not count; \\n is a line end within a fact.\n"
+    head = f"# {title}: one fact a line. Lines that begin with # are ignored; \\n is a line end within a fact.\n"
     return head + "".join(_line(fact) + "\n" for fact in facts)
 
 
@@ -121,9 +121,9 @@ def _edited(name: str, facts: list[str]) -> list[str] | None:
         try:
             text = read_whole(path).decode("utf-8-sig")
         except (UnicodeDecodeError, StoreError):
-            raise UsageError("what the editor left is not UTF-8. Nothing was changed.") from None
+            raise UsageError("the edited file is not UTF-8. Nothing was changed.") from None
         if SURROGATE.search(text):
-            raise UsageError("what the editor left is not UTF-8. Nothing was changed.")
+            raise UsageError("the edited file is not UTF-8. Nothing was changed.")
         return read(text)
 
 

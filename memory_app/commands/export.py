@@ -20,11 +20,11 @@ from memory_app.text import counted, shown
 
 EXAMPLES: Final = (
     ("export --format markdown", "print the memory as a page to read"),
-    ("export --output memory.csv --bom", "write a table that Excel opens as it should"),
+    ("export --output memory.csv --bom", "write a table that Excel opens correctly"),
     ("export --format notes --output vault/", "write a folder of notes for Obsidian"),
     ("export --format dot | dot -Tsvg > memory.svg", "draw it with Graphviz"),
 )
-_NOTES: Final = "a folder of Markdown notes, one for each entity, as Obsidian and basic-memory have them"
+_NOTES: Final = "a folder of Markdown notes, one for each entity, for Obsidian and basic-memory"
 
 
 def register(parser: argparse.ArgumentParser) -> None:
@@ -32,10 +32,10 @@ def register(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=(*FORMS, NOTES), metavar="FORM", help=forms)
     parser.add_argument("--output", "-o", metavar="PATH", help="the file or folder to write (default: stdout)")
     parser.add_argument("--force", action="store_true", help="replace the file if it exists")
+    parser.add_argument("--raw-cells", action="store_true", help="CSV: do not mark cells that look like formulas")
     parser.add_argument(
-        "--raw-cells", action="store_true", help="CSV: put nothing before cells that look like formulas"
+        "--bom", action="store_true", help="CSV: begin with a byte order mark, by which Excel recognizes UTF-8"
     )
-    parser.add_argument("--bom", action="store_true", help="CSV: begin with the mark by which Excel knows UTF-8")
 
 
 def run(asked: argparse.Namespace) -> int:
@@ -43,9 +43,11 @@ def run(asked: argparse.Namespace) -> int:
     output = None if asked.output in (None, "-") else asked.output
     form = asked.format or (form_of(output) if output else None) or ("json" if output is None else None)
     if form is None:
-        raise UsageError(f"{shown(output or '')}: the ending tells no form. Add --format {' or '.join(FORMS)}.")
+        raise UsageError(
+            f"{shown(output or '')}: the ending does not tell the format. Add --format {' or '.join(FORMS)}."
+        )
     if output and same_file(output, location.path):
-        raise UsageError("--output is the memory file itself. Name another file; for a copy there is backup.")
+        raise UsageError("--output is the memory file itself. Name another file; to copy it, use backup.")
     if form == NOTES and output is None:
         raise UsageError("--format notes writes a folder. Add --output FOLDER.")
     with opened(location.path) as store:

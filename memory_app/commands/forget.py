@@ -38,7 +38,7 @@ def run(asked: argparse.Namespace) -> int:
     if asked.everywhere:
         return _everywhere(asked)
     if asked.folder or asked.yes:
-        raise UsageError("--from and --yes belong to --everywhere.")
+        raise UsageError("--from and --yes need --everywhere.")
 
     def change(graph: Graph) -> Graph:
         after, missing = changes.delete_entities(graph, asked.names)

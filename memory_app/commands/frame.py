@@ -67,7 +67,7 @@ class Parser(argparse.ArgumentParser):
 def run(name: str, arguments: Sequence[str], file: str | None, profile: str | None) -> int:
     """Run one command to its end; see the table above. UsageError if there is no such command."""
     if name not in COMMANDS:
-        raise UsageError(f"{shown(name)} is no command.{_meant(name)} Try: {program()} --help")
+        raise UsageError(f"there is no command {shown(name)}.{_meant(name)} Try: {program()} --help")
     closed = sys.stdout is None
     _prepare_streams()
     if closed:
@@ -86,7 +86,7 @@ def run(name: str, arguments: Sequence[str], file: str | None, profile: str | No
         return 0 if nobody_reads else _failed(f"{error.strerror or error}")
     except Exception:  # noqa: BLE001 (the edge: status 1 means something else here, so a mistake of ours ends with 2)
         traceback.print_exc()
-        return _failed("this is a mistake of the program; the lines above say where")
+        return _failed("this is a bug in the program; the lines above show where")
 
 
 def parser_of(name: str) -> tuple[Parser, _Module]:
@@ -102,7 +102,7 @@ def parser_of(name: str) -> tuple[Parser, _Module]:
         add_help=False,
     )
     module.register(parser)
-    about = ("the memory file (default: the one that the server uses)", "a memory of its own beside the default one")
+    about = ("the memory file (default: the one that the server uses)", "a separate memory beside the default one")
     file, profile = about if name not in _WITHOUT_MEMORY else (argparse.SUPPRESS, argparse.SUPPRESS)
     common = parser.add_argument_group("which memory")
     common.add_argument("--file", metavar="PATH", help=file)

@@ -21,7 +21,7 @@ EXAMPLES: Final = (
 
 def register(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("topic", nargs="?", metavar="TOPIC", help="a topic of the guide, or a command")
-    parser.add_argument("--markdown", action="store_true", help="print the page as it is written")
+    parser.add_argument("--markdown", action="store_true", help="print the page as Markdown")
 
 
 def run(asked: argparse.Namespace) -> int:

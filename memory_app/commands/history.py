@@ -18,7 +18,7 @@ from memory_app.text import counted, shown
 
 EXAMPLES: Final = (
     ("history", "list the states that were kept, and what changed"),
-    ("history Ann", "show when each fact about Ann was first there, and which are gone"),
+    ("history Ann", "show when each fact about Ann first appeared, and which are gone"),
 )
 
 
@@ -110,7 +110,7 @@ def _one(path: str, present: Graph, name: str, *, as_json: bool) -> int:
         return 0
     out = output()
     line = present.entities.get(name)
-    mark = "" if line is not None else "  (not in the memory any more)"
+    mark = "" if line is not None else "  (no longer in the memory)"
     out.line(out.styled(safe(name), "bold") + f"  {safe((line or known[-1].entities[name]).entity_type)}{mark}")
     for text, when in first.items():
         day = states.when(when)[:10] + (" or earlier" if when == oldest else "")

@@ -26,17 +26,17 @@ _LONGEST_KIND: Final = 60
 """Characters of what an item is that could not be taken: the type of a record can be any text."""
 
 EXAMPLES: Final = (
-    ("import old-memory.jsonl --dry-run", "say what would be added, change nothing"),
+    ("import old-memory.jsonl --dry-run", "show what would be added; change nothing"),
     ("import old-memory.jsonl", "add it"),
     ("import notes/", "add a folder of Markdown notes, each an entity"),
-    ("import - < export.json", "add what comes on stdin"),
+    ("import - < export.json", "add the input from stdin"),
 )
 
 
 def register(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("sources", nargs="+", metavar="SOURCE", help="a file or a folder of notes to add, - for stdin")
-    parser.add_argument("--dry-run", action="store_true", help="say what would be added, change nothing")
-    parser.add_argument("--json", action="store_true", help="print one JSON object that says what was added")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be added; change nothing")
+    parser.add_argument("--json", action="store_true", help="print the result as one JSON object")
 
 
 class _Import:
@@ -111,9 +111,9 @@ def _tell(path: str, work: _Import, left: Counter[str], *, dry: bool) -> None:
         out.line("  Of another type there (the memory's own stays):")
         show_types(out, work.difference.types)
     for kind, number in left.items():
-        say(f"{counted(number, 'item')} not taken: {shown(kind)}")
+        say(f"{counted(number, 'item')} not imported: {shown(kind)}")
     if work.backup:
-        say(f"The memory as it was is kept in {safe(work.backup)}")
+        say(f"The old memory is kept in {safe(work.backup)}")
 
 
 def _as_json(path: str, work: _Import, left: Counter[str], *, dry: bool) -> dict[str, Any]:

@@ -92,7 +92,7 @@ def refuse_read_only(path: str) -> None:
     """StoreError if the memory file may not be written. Called before anything is copied for the change."""
     real = os.path.realpath(path)
     if os.path.exists(real) and not calls.may_write(real, os.stat(real).st_mode):
-        raise StoreError(f"{shown(path)} is read-only. Make it writable (chmod u+w) if it is to be changed.")
+        raise StoreError(f"{shown(path)} is read-only. Make it writable (chmod u+w) to change it.")
 
 
 def read_whole(path: str) -> bytes:
@@ -122,7 +122,7 @@ def contents_in(data: bytes, path: str) -> document.Contents:
     try:
         return document.read(data)
     except document.NotAMemory as error:
-        name = "what came on stdin" if path == "-" else shown(path)
+        name = "the input from stdin" if path == "-" else shown(path)
         raise UsageError(f"{name} is not a memory: {error}.") from error
 
 

@@ -21,19 +21,19 @@ from memory_app.graph.graph import Graph
 from memory_app.text import counted, shown
 
 EXAMPLES: Final = (
-    ('merge memory.jsonl "memory (conflicted copy).jsonl" --dry-run', "say what differs, change nothing"),
+    ('merge memory.jsonl "memory (conflicted copy).jsonl" --dry-run', "show the differences; change nothing"),
     ('merge memory.jsonl "memory (conflicted copy).jsonl"', "add to the first what only the second has"),
     ("merge laptop.jsonl desktop.jsonl --output both.jsonl", "write the union to a new file"),
 )
 
 
 def register(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("first", metavar="A", help="the memory that is kept")
-    parser.add_argument("second", metavar="B", help="the copy to add to it")
-    parser.add_argument("--output", "-o", metavar="PATH", help="write the union there, change neither A nor B")
+    parser.add_argument("first", metavar="A", help="the memory that gets the additions")
+    parser.add_argument("second", metavar="B", help="the copy to add")
+    parser.add_argument("--output", "-o", metavar="PATH", help="write the union to this file; change neither A nor B")
     parser.add_argument("--force", action="store_true", help="replace the file of --output if it exists")
-    parser.add_argument("--dry-run", action="store_true", help="say what differs, change nothing")
-    parser.add_argument("--json", action="store_true", help="print one JSON object that says what differs")
+    parser.add_argument("--dry-run", action="store_true", help="show the differences; change nothing")
+    parser.add_argument("--json", action="store_true", help="print the differences as one JSON object")
 
 
 def run(asked: argparse.Namespace) -> int:

@@ -11,13 +11,13 @@ from memory_app.commands.upkeep import correction
 from memory_app.graph.corrections import merge_entities
 
 EXAMPLES: Final = (
-    ('merge-entities ann "Ann Smith"', "ann becomes part of Ann Smith"),
+    ('merge-entities ann "Ann Smith"', "merge ann into Ann Smith"),
     ('merge-entities ann "Ann Smith" --dry-run', "say what would change"),
 )
 
 
 def register(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", metavar="A", help="the entity that goes")
+    parser.add_argument("source", metavar="A", help="the entity that is removed")
     parser.add_argument("target", metavar="B", help="the entity that stays")
     correction.register(parser)
 

@@ -48,7 +48,7 @@ def _folder(folder: str) -> Read:
         for name in sorted(name for name in names if not name.startswith(".")):
             stem, ending = os.path.splitext(name)
             if ending.lower() not in MARKDOWN:
-                left["file that is no note"] += 1
+                left["file that is not a note"] += 1
                 continue
             try:
                 found.append((stem, decoded(read_whole(os.path.join(here, name)))))

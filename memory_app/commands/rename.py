@@ -9,14 +9,14 @@ from memory_app.commands.upkeep import correction
 from memory_app.graph.corrections import rename_entity
 
 EXAMPLES: Final = (
-    ('rename Ann "Ann Smith"', "call Ann by her whole name"),
+    ('rename Ann "Ann Smith"', "give Ann her full name"),
     ("rename acme Acme --dry-run", "say what would change"),
 )
 
 
 def register(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("old", metavar="OLD", help="the entity's name")
-    parser.add_argument("new", metavar="NEW", help="its new name, which no entity may have")
+    parser.add_argument("new", metavar="NEW", help="its new name; no other entity may have it")
     correction.register(parser)
 
 

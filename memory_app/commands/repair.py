@@ -19,22 +19,22 @@ from memory_app.graph.graph import Graph
 from memory_app.text import counted
 
 EXAMPLES: Final = (
-    ("repair --dry-run", "say what would be mended, change nothing"),
+    ("repair --dry-run", "show what would be mended; change nothing"),
     ("repair", "mend it"),
-    ("repair --drop-unreadable", "also move lines that nobody can read into a file of their own"),
-    ("repair --add-missing", "also make the entities that relations name and that are not there"),
+    ("repair --drop-unreadable", "also move unreadable lines into a separate file"),
+    ("repair --add-missing", "also create the missing entities that relations name"),
 )
 
 
 def register(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--dry-run", action="store_true", help="say what would be mended, change nothing")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be mended; change nothing")
     parser.add_argument(
         "--drop-unreadable", action="store_true", help="move unreadable lines to <name>.<UTC time>.unreadable beside it"
     )
     parser.add_argument(
         "--add-missing",
         action="store_true",
-        help="make an entity of type unknown for each end of a relation that lacks one",
+        help="create an entity of type unknown for each end of a relation that has none",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
@@ -109,11 +109,11 @@ def _tell(path: str, repair: _Repair, *, dry: bool) -> None:
         (len(mended.moved_out), "unreadable line", "moved out"),
     )
     done = [f"  {counted(number, noun)} {what}" for number, noun, what in parts if number]
-    for line in done or ["  line ends, blank lines and the like put in order"]:
+    for line in done or ["  line ends, blank lines and the like tidied"]:
         out.line(line)
     _tell_left(repair)
     if repair.backup:
-        out.line(f"Kept as it was, for restore: {safe(os.path.basename(repair.backup))}")
+        out.line(f"The old file is kept, for restore: {safe(os.path.basename(repair.backup))}")
     if repair.side_file:
         out.line(f"The unreadable lines are in {safe(os.path.basename(repair.side_file))}")
 

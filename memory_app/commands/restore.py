@@ -25,11 +25,11 @@ from memory_app.storage.history import Generation
 from memory_app.text import shown
 
 EXAMPLES: Final = (
-    ("restore", "bring the newest backup back"),
+    ("restore", "restore the newest backup"),
     ("restore --list", "show the backups and the states of the history"),
-    ("restore 3 --dry-run", "say what bringing the third newest backup back would change"),
-    ('restore "2026-01-31 19:00:00"', "bring back what has this time in the list"),
-    ("restore ~/backups/memory.jsonl.20260131T180000Z.bak", "bring a file back, wherever it is"),
+    ("restore 3 --dry-run", "show what restoring the third newest backup would change"),
+    ('restore "2026-01-31 19:00:00"', "restore the state with this time in the list"),
+    ("restore ~/backups/memory.jsonl.20260131T180000Z.bak", "restore a file from any place"),
 )
 
 
@@ -38,13 +38,13 @@ def register(parser: argparse.ArgumentParser) -> None:
         "backup",
         nargs="?",
         metavar="WHICH",
-        help="a number or a time of --list, or a path (default: the newest backup that is whole)",
+        help="a number or a time from --list, or a path (default: the newest whole backup)",
     )
     parser.add_argument(
         "--from", dest="folder", metavar="FOLDER", help="where the copies are (default: beside the file)"
     )
-    parser.add_argument("--list", action="store_true", help="list backups and states of the history; restores none")
-    parser.add_argument("--dry-run", action="store_true", help="say what would change, change nothing")
+    parser.add_argument("--list", action="store_true", help="list backups and states of the history; restore none")
+    parser.add_argument("--dry-run", action="store_true", help="show what would change; change nothing")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -92,7 +92,7 @@ def _list(path: str, folder: str | None, *, as_json: bool) -> None:
         else:
             before = f"before the {one.reason}" if one.reason else "before a change"
             out.line(f"     {states.time_of(one)}  {one.size:>12,} bytes  {one.stamp}  {out.styled(before, 'dim')}")
-    out.line(out.styled("restore takes the number of a backup, and the time of any of them", "dim"))
+    out.line(out.styled("restore accepts the number of a backup, or the time of any of them", "dim"))
 
 
 def _kept_as_json(one: Generation) -> dict[str, Any]:
@@ -131,7 +131,7 @@ def _replace(path: str, wanted: Graph) -> str:
 
         def check() -> None:
             if not lock.held() or read_whole(path) != present:
-                raise StoreError(f"{shown(path)} was changed by another program just now; it was left as it is.")
+                raise StoreError(f"{shown(path)} was changed by another program just now, so it was left unchanged.")
 
         write_over(path, wanted.chunks(), check)
         return kept
@@ -156,11 +156,11 @@ def _tell(as_json: bool, difference: Difference, state: State, kept: str | None,
     out = output()
     if dry:
         out.line(f"Restoring {safe(chosen)} would change:")
-        difference.show(out, "only in the present memory, would go", f"only {state.where}, would come back")
+        difference.show(out, "only in the present memory, would be removed", f"only {state.where}, would come back")
         return
     if kept is None and difference.is_empty:
-        out.line(f"The memory is the same as {safe(chosen)} already.")
+        out.line(f"The memory is already the same as {safe(chosen)}.")
         return
     out.line(f"Restored {safe(chosen)}")
     if kept:
-        say(f"The memory as it was is kept in {safe(kept)}")
+        say(f"The old memory is kept in {safe(kept)}")

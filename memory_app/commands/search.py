@@ -20,7 +20,7 @@ EXAMPLES: Final = (
     ("search green tea", "find who likes green tea"),
     ("search lisbon --limit 5", "show the first five only"),
     ('search "*" --type company', "list all companies"),
-    ("search cafe --json", "print what was found for a program"),
+    ("search cafe --json", "print the result for a program"),
 )
 
 _MOST: Final = 5
@@ -61,7 +61,7 @@ def run(asked: argparse.Namespace) -> int:
         return 1
     out = output()
     if loose:
-        out.line("No entity holds all of these words. These come near, the best first.")
+        out.line("No entity contains all of these words. The closest matches, best first:")
         out.line()
     words = [fold(query), *fold(query).split()]
     for line in shown:

@@ -28,11 +28,11 @@ from memory_app.server.stderr import Notices
 from memory_app.text import shown
 
 EXAMPLES: Final = (
-    ("serve --http 8765", "serve programs of this machine at http://127.0.0.1:8765/mcp"),
+    ("serve --http 8765", "serve programs on this machine at http://127.0.0.1:8765/mcp"),
     ("token add ann --token-file tokens", "make a token for Ann, keep its digest in a private file, print it once"),
-    ("serve --http 0.0.0.0:8765 --token-file tokens", "serve other machines, which have to show one of these tokens"),
+    ("serve --http 0.0.0.0:8765 --token-file tokens", "serve other machines, which need one of these tokens"),
     ("serve --http 8765 --memory work=work.jsonl --memory home=home.jsonl", "serve two memories"),
-    ("serve --http unix:memory.sock", "serve this user alone, through a Unix socket"),
+    ("serve --http unix:memory.sock", "serve only this user, through a Unix socket"),
     ("serve --read-only", "serve one client that may only read"),
 )
 
@@ -60,13 +60,15 @@ def register(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow-host",
         metavar="NAME",
-        help="a name by which clients reach the server, as behind a proxy; may be repeated",
+        help="a name by which clients reach the server, such as behind a proxy; may be repeated",
         **several,
     )
     parser.add_argument(
         "--allow-origin", metavar="URL", help="a web page's origin that may use the server; may be repeated", **several
     )
-    parser.add_argument("--path", metavar="PREFIX", default="", help="what a proxy leaves before /mcp, as /office")
+    parser.add_argument(
+        "--path", metavar="PREFIX", default="", help="the path that a proxy keeps before /mcp, such as /office"
+    )
     parser.add_argument(
         "--trusted-proxy",
         metavar="ADDRESS",
@@ -78,12 +80,16 @@ def register(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-streams", metavar="N", type=int, default=1024, help="open streams for each token (default: 1024)"
     )
-    parser.add_argument("--access-log", action="store_true", help="say each request's id, method and status on stderr")
-    parser.add_argument("--audit-log", metavar="FILE", help="append who called which tool, without any contents")
+    parser.add_argument("--access-log", action="store_true", help="log each request's id, method and status to stderr")
     parser.add_argument(
-        "--session-key", metavar="FILE", help="the key by which sessions survive a restart; made if it is not there"
+        "--audit-log", metavar="FILE", help="append to this file who called which tool, without any contents"
     )
-    parser.add_argument("--new-token", action="store_true", help="make a token without a name, print it, and end")
+    parser.add_argument(
+        "--session-key",
+        metavar="FILE",
+        help="the file with the key by which sessions survive a restart; created if missing",
+    )
+    parser.add_argument("--new-token", action="store_true", help="make a token without a name, print it, and exit")
 
 
 def run(asked: argparse.Namespace) -> int:
@@ -93,7 +99,7 @@ def run(asked: argparse.Namespace) -> int:
         return _serve_http(asked)
     given = [f"--{name.replace('_', '-')}" for name in _OF_HTTP if getattr(asked, name)]
     if given:
-        raise UsageError(f"{' and '.join(given)} {'belong' if given[1:] else 'belongs'} to --http. Add --http PORT.")
+        raise UsageError(f"{' and '.join(given)} {'need' if given[1:] else 'needs'} --http. Add --http PORT.")
     return start.serve(asked.file, asked.profile, read_only=asked.read_only)
 
 
@@ -118,8 +124,8 @@ def _serve_http(asked: argparse.Namespace) -> int:
     paths = _memories(asked, report)
     if granted.tokens is None and not granted.address.is_unix and (others := _other_users()):
         report(
-            f"no token is asked for, so every user of this machine ({', '.join(others)}) can read and change the "
-            "memory; --token-file asks for one, and --http unix:PATH serves you alone"
+            f"no token is required, so every user of this machine ({', '.join(others)}) can read and change the "
+            "memory; --token-file requires one, and --http unix:PATH serves you alone"
         )
     key = _session_key(asked, report)
     try:
@@ -130,7 +136,7 @@ def _serve_http(asked: argparse.Namespace) -> int:
                 f"this Python ({shown(sys.executable)}) was built without ssl, which serving over HTTP needs. "
                 "Use another Python; over stdio this one serves."
             ) from None
-        raise UsageError(f"what serving over HTTP needs is not there ({error.name}).") from None
+        raise UsageError(f"a package that serving over HTTP needs is missing ({error.name}).") from None
     return serve(paths, report, granted, key)
 
 
@@ -141,7 +147,7 @@ def _granted(asked: argparse.Namespace) -> Access:
         raise UsageError("--rate and --max-streams: give a number of one or more.")
     for origin in asked.allow_origin:
         if not hosts.origin_of(origin):
-            raise UsageError(f"--allow-origin {origin}: give an origin as in https://notes.example.org.")
+            raise UsageError(f"--allow-origin {origin}: give an origin such as https://notes.example.org.")
     names = tuple(asked.allow_host)
     granted = access(asked.http, asked.token_file, names, asked.read_only, os.environ, needs_token=asked.require_token)
     return granted._replace(
@@ -168,7 +174,8 @@ def _memories(asked: argparse.Namespace, report: Notices) -> dict[str, str]:
         found = _MEMORY.fullmatch(given)
         if found is None or found[1] in _RESERVED or found[1] in paths:
             raise UsageError(
-                f"--memory {given}: give a new name in small letters and digits and a file, as in work=/srv/work.jsonl."
+                f"--memory {given}: give a new name of lower-case letters and digits, and a file, such as "
+                "work=/srv/work.jsonl."
             )
         location = located(argparse.Namespace(file=found[2], profile=None), writes=not asked.read_only)
         paths[found[1]] = location.path

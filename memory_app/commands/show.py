@@ -16,8 +16,8 @@ from memory_app.jsonl.records import EntityLine
 from memory_app.text import fold, shown
 
 EXAMPLES: Final = (
-    ("show Ann", "show what is known of Ann"),
-    ('show "Ann Smith" Acme', "show two entities; a name with spaces stands in quotes"),
+    ("show Ann", "show the facts about Ann"),
+    ('show "Ann Smith" Acme', "show two entities; put a name with spaces in quotes"),
     ("show Ann --json", "print it for a program"),
 )
 
@@ -36,7 +36,7 @@ def run(asked: argparse.Namespace) -> int:
         line = _named(graph, name)
         if isinstance(line, str):
             gone = past.last_seen(path, name)
-            was = "" if gone is None else f" It was there until {states.time_of(gone)}: undo --list, or history NAME."
+            was = "" if gone is None else f" It existed until {states.time_of(gone)}: undo --list, or history NAME."
             say(f"memory-server: {line}{was}")
             status = 1
         else:

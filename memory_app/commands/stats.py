@@ -90,12 +90,12 @@ def _show(out: Terminal, numbers: dict[str, Any]) -> None:
     for number, noun, what in (
         (numbers["unconnected"], "entity", "without a relation"),
         (numbers["withoutObservations"], "entity", "without an observation"),
-        (numbers["relationsToMissingEntities"], "relation", "to entities that are not there (see check)"),
+        (numbers["relationsToMissingEntities"], "relation", "to missing entities (see check)"),
     ):
         if number:
             out.line(f"{counted(number, noun)} {what}")
     tokens = numbers["tokensOfAll"]
-    warning = ": more than many clients accept, which search_nodes and limit help with" if tokens > _REFUSED else ""
+    warning = ": more than many clients accept; use search_nodes, or limit" if tokens > _REFUSED else ""
     out.line(f"The whole memory as one answer is about {tokens:,} tokens{warning}")
 
 

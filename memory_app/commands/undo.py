@@ -17,16 +17,16 @@ from memory_app.commands.upkeep.past import Step
 from memory_app.graph.graph import Graph
 
 EXAMPLES: Final = (
-    ("undo", "bring back what the last change took away"),
+    ("undo", "bring back what the last change removed"),
     ("undo --list", "show the changes that can be undone, with their numbers"),
-    ("undo 3 --dry-run", "say what undoing the third newest would change"),
+    ("undo 3 --dry-run", "show what undoing the third newest would change"),
 )
 
 
 def register(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("which", nargs="?", default="1", metavar="N", help="a number or time of --list (default: 1)")
-    parser.add_argument("--list", action="store_true", help="list the changes; undoes none")
-    parser.add_argument("--dry-run", action="store_true", help="say what would change, change nothing")
+    parser.add_argument("which", nargs="?", default="1", metavar="N", help="a number or time from --list (default: 1)")
+    parser.add_argument("--list", action="store_true", help="list the changes; undo none")
+    parser.add_argument("--dry-run", action="store_true", help="show what would change; change nothing")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -57,13 +57,13 @@ def _tell(step: Step, done: Difference, asked: argparse.Namespace) -> None:
     out = output()
     when = states.time_of(step.generation)
     if done.is_empty:
-        out.line(f"There is nothing to bring back: all that the change of {when} took away is there.")
+        out.line(f"There is nothing to bring back: everything that the change of {when} removed is there.")
         return
     out.line(f"{'Undoing' if asked.dry_run else 'Undid'} {_what(step)} of {when}:")
     would = "would " if asked.dry_run else ""
     done.show(out, f"{would}go" if would else "gone", f"{would}come back" if would else "back")
     if not asked.dry_run:
-        say("To take this back: undo")
+        say("To reverse this: undo")
 
 
 def _list(path: str, present: Graph, *, as_json: bool) -> int:
@@ -73,7 +73,7 @@ def _list(path: str, present: Graph, *, as_json: bool) -> int:
         return 0
     out = output()
     if not found:
-        out.line("The history holds no change that could be undone.")
+        out.line("The history contains no change that can be undone.")
     for step in found:
         when = states.time_of(step.generation)
         out.line(f"{step.number:>3}  {when}  {out.styled(_what(step), 'bold')}")

@@ -56,7 +56,7 @@ def register(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("entity", metavar="NAME", nargs="?", help="the entity to begin with")
     parser.add_argument("--output", "-o", metavar="PATH", help="write the page as it is now to this file")
     parser.add_argument("--force", action="store_true", help="replace the file of --output if it exists")
-    parser.add_argument("--no-open", action="store_true", help="start no browser, only say where the page is")
+    parser.add_argument("--no-open", action="store_true", help="start no browser, only print where the page is")
     parser.add_argument("--read-only", action="store_true", help="a page that cannot change the memory")
 
 
@@ -91,7 +91,9 @@ def _serve(asked: argparse.Namespace, path: str) -> int:
         from memory_app.server.http import lookback, page
         from memory_app.server.stderr import Notices
     except ModuleNotFoundError as error:
-        raise UsageError(f"what serving the page needs is not there ({error.name}). Use --output FILE.") from None
+        raise UsageError(
+            f"a package that serving the page needs is missing ({error.name}). Use --output FILE."
+        ) from None
     token = secrets.token_urlsafe(32)
     fragment = urlencode({"token": token} | ({"open": asked.entity} if asked.entity else {}))
     door = _Door()
@@ -101,7 +103,7 @@ def _serve(asked: argparse.Namespace, path: str) -> int:
             output().line(f"{address}#{fragment}")
         else:
             threading.Thread(target=door.open, args=(f"{address}#{fragment}",), daemon=True).start()
-        say(f"Looking at {shown(path)}. Ctrl-C ends it, and so does closing the page.")
+        say(f"Looking at {shown(path)}. Press Ctrl-C or close the page to end.")
 
     reading = lookback.Past(past.graph_at, lambda one, other: Difference.between(one, other).as_json("before", "after"))
     view = page.View(viewer.served_page(), _memories(asked, path), token, reading, asked.read_only)

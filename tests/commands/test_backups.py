@@ -223,7 +223,7 @@ def test_restore_passes_over_what_is_not_whole_and_says_so(
     (home / "memory.jsonl.20260102T000000Z.bak").write_bytes(content)
     result = run("restore", "--file", memory, home=home)
     assert (result.status, memory.read_text()) == (0, entity("Whole") + "\n")
-    assert f"memory.jsonl.20260102T000000Z.bak is passed over: it is {reason}" in result.err
+    assert f"memory.jsonl.20260102T000000Z.bak is skipped: it is {reason}" in result.err
 
 
 def test_restore_says_if_no_backup_is_whole(home: Path, memory: Path) -> None:

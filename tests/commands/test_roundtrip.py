@@ -183,7 +183,7 @@ def test_a_table_that_a_spreadsheet_saved_is_read_and_odd_rows_are_counted() -> 
     text = 'Name;Kind;Observation;entityType\r\nAnn;Entity;;person\r\nAnn;observation;"a;b";\r\n;;;\r\nAnn;task;;\r\n'
     back = table(decoded(b"\xff\xfe" + text.encode("utf-16-le")))
     assert facts(Graph.of(back.contents)) == ([("Ann", "person", ["a;b"])], set())
-    assert back.left == {"a row that is no entity, observation or relation": 1}
+    assert back.left == {"a row that is not an entity, observation or relation": 1}
 
 
 def test_a_table_with_other_columns_is_refused(memory: Path, home: Path) -> None:
@@ -327,7 +327,7 @@ def test_a_folder_of_notes_is_read_and_other_files_are_counted(home: Path) -> No
     put(folder / "photo.png", "x")
     new = home / "new.jsonl"
     result = run("import", folder, "--file", new, home=home)
-    assert (result.status, result.err) == (1, "1 item not taken: file that is no note\n")
+    assert (result.status, result.err) == (1, "1 item not imported: file that is not a note\n")
     assert facts(Graph.of(document.read(new.read_bytes()))) == (
         [("Lisbon", "city", []), ("Ann", "note", ["sings"])],
         {("Ann", "Lisbon", "lives in")},

@@ -133,17 +133,17 @@ def _troubles(one: Found, client: Client, machine: Machine) -> list[str]:
     command = one.start.command
     if _VARIABLE.search(command):
         if not is_filled_in(command, client):
-            troubles.append(f"its command holds a variable that {client.title} does not fill in: {shown(command)}")
+            troubles.append(f"its command contains a variable that {client.title} does not fill in: {shown(command)}")
     elif shutil.which(os.path.expanduser(command)) is None:
-        troubles.append(f"its command {shown(command)} is not there")
+        troubles.append(f"its command {shown(command)} does not exist")
     archive = next((word for word in one.start.args if word.endswith(".pyz")), None)
     if one.kind == "ours" and archive is not None and not is_filled_in(archive, client):
         if not flavour(machine.platform).isabs(archive):
             troubles.append(f"{shown(archive)} is a relative path: the client may start it in any folder")
         elif not os.path.exists(archive):
-            troubles.append(f"{shown(archive)} is not there")
+            troubles.append(f"{shown(archive)} does not exist")
     for name, meant in environment.misspelt(one.start.env, machine.platform):
-        troubles.append(f"it sets {shown(name)}, which nobody reads: {meant} may be meant")
+        troubles.append(f"it sets {shown(name)}, which nothing reads; perhaps {meant} is meant")
     return troubles
 
 
@@ -153,11 +153,11 @@ def _memory(one: Found, machine: Machine, troubles: list[str]) -> str:
     if one.kind == "npm":
         written = one.environ.get(environment.FILE)
         if written and _VARIABLE.search(written):
-            troubles.append(f"{environment.FILE} holds a variable, which the npm server takes as it is written")
+            troubles.append(f"{environment.FILE} contains a variable, which the npm server does not expand")
         if written and written.startswith("~"):
-            troubles.append(f"{environment.FILE} begins with ~, which the npm server takes as it is written")
+            troubles.append(f"{environment.FILE} begins with ~, which the npm server does not expand")
         if written and not flavour(machine.platform).isabs(written):
-            return f"{written} (seen from the npm server's own folder)"
+            return f"{written} (relative to the npm server's own folder)"
         return written or "in its own folder"
     options = _options(one)
     archive = next((word for word in one.start.args if word.endswith(".pyz")), None)

@@ -28,7 +28,7 @@ def container_start(file: str | None, profile: str | None) -> Start:
     folder, name = os.path.split(file)
     if ":" in os.path.splitdrive(folder)[1]:
         if "," in folder:
-            raise UsageError(f"{shown(folder)} holds a colon and a comma: docker cannot mount it.")
+            raise UsageError(f"{shown(folder)} contains a colon and a comma: docker cannot mount it.")
         mount = ("--mount", f"type=bind,source={folder},target={_FOLDER}")
     else:
         mount = ("-v", f"{folder}:{_FOLDER}")
@@ -54,5 +54,5 @@ def told_memory(container: Container) -> str:
         return here
     path, mount, _ = in_container(container)
     if mount is None:
-        return f"{path} in the container alone, which loses it when it ends"
+        return f"{path} only in the container, so it is lost when the container ends"
     return f"{path} in the volume {mount.source or 'without a name'}"

@@ -70,12 +70,13 @@ def edited(client: Client, path: str, name: str, start: Start) -> Edit:
         memory = known.environ.get(environment.FILE) if known else None
         shared = f", which has its memory in {shown(memory)}" if memory else ""
         raise UsageError(
-            f"{shown(path)} has another server under the name {shown(name)}{shared}. Give ours one with --name."
+            f"{shown(path)} has another server under the name {shown(name)}{shared}. Choose a name for ours "
+            "with --name."
         )
     if known is not None and not known.plain:
         raise UsageError(
             f"{shown(path)} starts the server {shown(name)} through another program. Change that entry by hand, or "
-            "give ours a name with --name."
+            "choose a name for ours with --name."
         )
     return _edit(client, path, before, text, held, name, entry.changes(client.style, start, there, name), known)
 
@@ -115,7 +116,7 @@ def write(edit: Edit, backup_folder: str | None = None) -> str | None:
         def check() -> None:
             if read_whole(edit.path) != before:
                 raise StoreError(
-                    f"{shown(edit.path)} was changed by another program just now; it was left as it is. Try again."
+                    f"{shown(edit.path)} was changed by another program just now, so it was left unchanged. Try again."
                 )
 
         write_over(edit.path, [edit.after.encode()], check)
@@ -123,12 +124,12 @@ def write(edit: Edit, backup_folder: str | None = None) -> str | None:
     try:
         created = make_folders(os.path.dirname(os.path.realpath(edit.path)))
     except OSError as error:
-        raise StoreError(f"{shown(edit.path)}: its folder cannot be made: {error.strerror or error}.") from error
+        raise StoreError(f"{shown(edit.path)}: its folder could not be created: {error.strerror or error}.") from error
     try:
         write_new(edit.path, [edit.after.encode()])
     except UsageError as error:
         raise StoreError(
-            f"{shown(edit.path)} was made by another program just now; it was left as it is. Try again."
+            f"{shown(edit.path)} was created by another program just now, so it was left unchanged. Try again."
         ) from error
     except BaseException:
         remove_folders(created)
@@ -147,7 +148,7 @@ def changed_value(path: str, keys: Sequence[str], change: Callable[[Any], Any]) 
         value, there = change(_at(held, keys)), _at(held, keys)
         after = text if value == there or (not value and there is None) else jsonc.put(text, keys, value)
     except jsonc.NotJson as error:
-        raise UsageError(f"{shown(path)} was not changed: {error}. Mend that first.") from error
+        raise UsageError(f"{shown(path)} was not changed: {error}. Fix that first.") from error
     bom = _BOM if before is not None and before.startswith(_BOM) else ""
     return Edit(path, before, bom + after, None)
 
@@ -179,7 +180,7 @@ def _edit(
     for keys, value in changes:
         entry.applied(expected, [*client.keys, name, *keys], value)
     if not _alike(_data(client, path, after), expected, client.keys):
-        raise UsageError(f"{shown(path)} was not changed: it cannot be edited in place. Put the entry there by hand.")
+        raise UsageError(f"{shown(path)} was not changed: it cannot be edited in place. Add the entry by hand.")
     bom = _BOM if before is not None and before.startswith(_BOM) else ""
     return Edit(path, before, bom + after, there)
 
@@ -226,7 +227,7 @@ def _data(client: Client, path: str, text: str) -> Any:
         try:
             held = {one.name: one.value for one in yaml.entries(text, client.keys[0])}
         except yaml.NotYaml as error:
-            raise UsageError(f"{shown(path)} cannot be read: {error}. Put the entry there by hand.") from error
+            raise UsageError(f"{shown(path)} cannot be read: {error}. Add the entry by hand.") from error
         if client.as_list:
             held = {name: {k: v for k, v in value.items() if k != "name"} if isinstance(value, dict) else value
                     for name, value in held.items()}  # fmt: skip
@@ -236,13 +237,14 @@ def _data(client: Client, path: str, text: str) -> Any:
     try:
         document = jsonc.read(text)
     except jsonc.NotJson as error:
-        raise UsageError(f"{shown(path)} cannot be read: {error}. Mend that first.") from error
+        raise UsageError(f"{shown(path)} cannot be read: {error}. Fix that first.") from error
     if document.lenient and not client.comments:
         raise UsageError(
-            f"{shown(path)} holds comments or trailing commas, which {client.title} does not take. Remove them first."
+            f"{shown(path)} contains comments or trailing commas, which {client.title} does not accept. "
+            "Remove them first."
         )
     if not isinstance(document.root.value, dict):
-        raise UsageError(f"{shown(path)} does not hold an object. Mend that first.")
+        raise UsageError(f"{shown(path)} does not contain an object. Fix that first.")
     return document.root.value
 
 
@@ -252,7 +254,7 @@ def _toml_data(path: str, text: str) -> Any:
     except ImportError:  # Python 3.10
         return _tables(path, text)
     except ValueError as error:
-        raise UsageError(f"{shown(path)} cannot be read: {error}. Mend that first.") from error
+        raise UsageError(f"{shown(path)} cannot be read: {error}. Fix that first.") from error
 
 
 def _tables(path: str, text: str) -> dict[str, Any]:
@@ -261,7 +263,7 @@ def _tables(path: str, text: str) -> dict[str, Any]:
     try:
         found = toml.statements(text)
     except toml.NotToml as error:
-        raise UsageError(f"{shown(path)} cannot be read: {error}. Mend that first.") from error
+        raise UsageError(f"{shown(path)} cannot be read: {error}. Fix that first.") from error
     for one in found:
         held = data
         for key in one.path if one.header else one.path[:-1]:

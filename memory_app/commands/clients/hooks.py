@@ -38,7 +38,7 @@ def settings_file(machine: Machine, project: bool) -> str:
         home_folder(machine.environ, machine.platform),
     )
     if moved is None and home is None:
-        raise UsageError("no home folder is known here. Set HOME, or use --project.")
+        raise UsageError("the home folder is unknown. Set HOME, or use --project.")
     return str(join(moved or join(home or "", ".claude"), "settings.json"))
 
 

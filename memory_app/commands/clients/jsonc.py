@@ -46,7 +46,7 @@ def read(text: str) -> Document:
     root = reader.value(start, 0)
     end = reader.skip(root.end)
     if end != len(text):
-        raise reader.error(end, "something follows the document")
+        raise reader.error(end, "unexpected text after the document")
     return Document(root, reader.lenient)
 
 
@@ -60,7 +60,7 @@ def put(text: str, path: Sequence[str], value: Any) -> str:
             raise NotJson(f"{' > '.join(path[:depth]) or 'the whole'} is not an object")
         same = [member for name, _, member in node.members if name == key]
         if len(same) > 1:
-            raise NotJson(f'"{key}" stands there twice')
+            raise NotJson(f'"{key}" occurs twice')
         if not same:
             for missing in reversed(path[depth + 1 :]):
                 value = {missing: value}
@@ -77,7 +77,7 @@ def remove(text: str, path: Sequence[str]) -> str:
     for depth, key in enumerate(path):
         same = [place for place, (name, _, _) in enumerate(node.members) if name == key]
         if len(same) > 1:
-            raise NotJson(f'"{key}" stands there twice')
+            raise NotJson(f'"{key}" occurs twice')
         if not same:
             return text
         if depth == len(path) - 1:

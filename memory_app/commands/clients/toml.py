@@ -145,12 +145,12 @@ def _table(text: str, table: Path) -> tuple[Statement | None, list[Statement]]:
     all_of_it = statements(text)
     headers = [one for one in all_of_it if one.header and one.path == table]
     if len(headers) > 1 or any(one.many for one in headers):
-        raise NotToml(f"[{'.'.join(table)}] stands there more than once")
+        raise NotToml(f"[{'.'.join(table)}] occurs more than once")
     for one in all_of_it:
         on_the_way = one.path == table[: len(one.path)]
         within = one.path[: len(table)] == table and len(one.table) < len(table)
         if not one.header and one.table != table and (on_the_way or within):
-            raise NotToml(f"{'.'.join(one.path)} is not written as a [table]: write it so first")
+            raise NotToml(f"{'.'.join(one.path)} is not written as a [table]: rewrite it as one first")
     return (headers[0] if headers else None), [one for one in all_of_it if not one.header and one.table == table]
 
 
@@ -217,7 +217,7 @@ def _end_of_value(text: str, position: int) -> int:
 def _line_after(text: str, position: int) -> int:
     rest = text[position : _next_line(text, position)].strip()
     if rest and not rest.startswith("#"):
-        raise _error(text, position, "something follows on this line")
+        raise _error(text, position, "unexpected text at the end of this line")
     return _next_line(text, position)
 
 

@@ -73,12 +73,12 @@ def put(text: str, top: str, name: str, changes: Sequence[tuple[tuple[str, ...],
     end_of_line = "\r\n" if "\r\n" in text else "\n"
     there = [one for one in entries(text, top) if one.name == name]
     if len(there) > 1:
-        raise NotYaml(f"{name} stands there twice")
+        raise NotYaml(f"{name} occurs twice")
     if not there:
         return _with_new(text, lines, top, name, changes[0][1], as_list, end_of_line)
     one = there[0]
     if not isinstance(one.value, dict):
-        raise NotYaml(f"line {one.start + 1}: the entry {name} is written in a way that is not understood here")
+        raise NotYaml(f"line {one.start + 1}: the entry {name} is written in a way that is not supported here")
     part = _undashed(lines[one.start : one.end])
     for path, value in changes:
         way = path if as_list else (_items(part, 0, len(part))[0].key, *path)
@@ -95,7 +95,7 @@ def remove(text: str, top: str, name: str) -> str:
     found = entries(text, top)
     there = [one for one in found if one.name == name]
     if len(there) != 1:
-        raise NotYaml(f"{name} stands there {'twice' if there else 'not at all'}")
+        raise NotYaml(f"{name} {'occurs twice' if there else 'is missing'}")
     rest = [*lines[: there[0].start], *lines[there[0].end :]]
     if len(found) == 1:
         place = _block(lines, top)
@@ -131,7 +131,7 @@ def _block(lines: Sequence[str], top: str) -> tuple[int, int] | None:
     if not places:
         return None
     if len(places) > 1:
-        raise NotYaml(f"{top} stands there twice")
+        raise NotYaml(f"{top} occurs twice")
     start = places[0] + 1
     match = _KEY.fullmatch(lines[places[0]].rstrip())
     inline = _without_comment(match[3] or "") if match else ""
@@ -157,7 +157,7 @@ def _parts(lines: Sequence[str], block: tuple[int, int]) -> list[tuple[int, int]
     if _is_list(lines, block):
         starts = [i for i in starts if lines[i].lstrip(" ").startswith("- ")]
     if any(_indent(lines[i]) < indent for i in contents):
-        raise NotYaml(f"line {contents[0] + 1}: its entries are not indented alike")
+        raise NotYaml(f"line {contents[0] + 1}: its entries have different indentations")
     ends = [*starts[1:], block[1]]
     return [(start, _last_content(lines, start, end) + 1) for start, end in zip(starts, ends, strict=True)]
 
@@ -184,7 +184,7 @@ def _items(lines: Sequence[str], start: int, end: int) -> list[_Item]:
             continue
         match = _KEY.fullmatch(lines[i].rstrip())
         if match is None or _indent(lines[i]) < indent:
-            raise NotYaml(f"{lines[i].strip()!r} is not understood here")
+            raise NotYaml(f"{lines[i].strip()!r} is not supported here")
         found.append((_key_of(match), i, match[3] or ""))
     ends = [*(one[1] for one in found[1:]), end]
     return [
@@ -208,7 +208,7 @@ def _value(lines: Sequence[str], item: _Item) -> Any:
     if inline.startswith(("[", "{")):
         return _flow(" ".join([inline, *(_without_comment(lines[i].strip()) for i in below)]))
     if inline.startswith(("&", "*", "!")):
-        raise NotYaml(f"{inline!r} is not understood here")
+        raise NotYaml(f"{inline!r} is not supported here")
     if inline:
         return _scalar(" ".join([inline, *(lines[i].strip() for i in below)]))
     if not below:
@@ -221,7 +221,7 @@ def _value(lines: Sequence[str], item: _Item) -> Any:
 def _list_item(line: str) -> Any:
     text = line.strip()
     if not text.startswith("- ") or _KEY.fullmatch(text[2:]):
-        raise NotYaml(f"{text!r} is not understood here")
+        raise NotYaml(f"{text!r} is not supported here")
     return _scalar(_without_comment(text[2:].strip()))
 
 
@@ -230,10 +230,10 @@ def _scalar(text: str) -> Any:
         try:
             return json.loads(text)
         except ValueError as error:
-            raise NotYaml(f"{text!r} is not understood here") from error
+            raise NotYaml(f"{text!r} is not supported here") from error
     if text.startswith("'"):
         if len(text) < 2 or not text.endswith("'"):
-            raise NotYaml(f"{text!r} is not understood here")
+            raise NotYaml(f"{text!r} is not supported here")
         return text[1:-1].replace("''", "'")
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
@@ -247,7 +247,7 @@ def _flow(text: str) -> Any:
     except ValueError:
         pass
     if not (text.startswith("[") and text.endswith("]")) or re.search(r"[{}\[\]]", text[1:-1]):
-        raise NotYaml(f"{text!r} is not understood here")
+        raise NotYaml(f"{text!r} is not supported here")
     parts = re.findall(r""""(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^,]+""", text[1:-1])
     return [_scalar(part.strip()) for part in parts if part.strip()]
 

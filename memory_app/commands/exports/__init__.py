@@ -51,9 +51,9 @@ class Form(NamedTuple):
 FORMS: Final[Mapping[str, Form]] = {
     "json": Form("json_lines", "json_document", (".json",), "one object, the data of read_graph"),
     "jsonl": Form(
-        "json_lines", "json_lines", (".jsonl", ".ndjson"), "one record a line, as every memory server reads it"
+        "json_lines", "json_lines", (".jsonl", ".ndjson"), "one record per line, which every memory server can read"
     ),
-    "markdown": Form("markdown", "page", (".md", ".markdown"), "a page to read, an entity a heading"),
+    "markdown": Form("markdown", "page", (".md", ".markdown"), "a page to read, with a heading for each entity"),
     "csv": Form("csv_table", "csv_table", (".csv",), "one table, a row for each entity, observation and relation"),
     "graphml": Form("graphml", "document", (".graphml", ".xml"), "one-way, for Gephi, yEd, networkx and others"),
     "dot": Form("dot", "drawing", (".dot", ".gv"), "one-way, for Graphviz: dot -Tsvg memory.dot"),

@@ -38,7 +38,7 @@ def table(text: str) -> Read:
         elif kind == "relation" and "to" in cells:
             found.relation(name, cells["to"], cells.get("relationtype", ""))
         else:
-            found.left["a row that is no entity, observation or relation"] += 1
+            found.left["a row that is not an entity, observation or relation"] += 1
     return found.read()
 
 
@@ -49,4 +49,4 @@ def _rows(text: str, between: str) -> Iterator[list[str]]:
         for row in csv.reader(io.StringIO(text.replace("\0", stand_in), newline=""), delimiter=between):
             yield [cell.replace(stand_in, "\0") for cell in row]
     except csv.Error as error:
-        raise NotRead("it is no table of cells") from error
+        raise NotRead("it is not a table") from error

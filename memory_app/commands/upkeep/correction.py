@@ -16,7 +16,7 @@ from memory_app.text import fold, shown
 
 
 def register(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--dry-run", action="store_true", help="say what would change, change nothing")
+    parser.add_argument("--dry-run", action="store_true", help="show what would change; change nothing")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -47,7 +47,7 @@ def correct(asked: argparse.Namespace, command: str, change: Callable[[Graph], G
         return 0
     out = output()
     if difference.is_empty:
-        out.line("Nothing to change: it is so already.")
+        out.line("Nothing to change: the memory is already like this.")
         return 0
     out.line("This would change:" if asked.dry_run else "Changed:")
     difference.show(out, "gone", "new")

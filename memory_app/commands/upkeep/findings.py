@@ -40,12 +40,12 @@ KINDS: Final[Mapping[str, Kind]] = {
     "dangling-relation": Kind("Relations to missing entities", "served; repair --add-missing makes them", False),
     "near-duplicate": Kind("Names that may mean the same", "only you can tell", False),
     "empty-name": Kind("Names without a letter", "served; hard to see, and to ask for", False),
-    "line-ends": Kind("Line ends and blank lines", "served all the same", True),
-    "byte-order-mark": Kind("Byte order mark", "served all the same", True),
+    "line-ends": Kind("Line ends and blank lines", "served anyway", True),
+    "byte-order-mark": Kind("Byte order mark", "served anyway", True),
     "lock": Kind("Locks", "", False),
     "leftover": Kind("Leftovers beside the file", "", False),
     "replaced": Kind(
-        "Files that another program was writing in place", "merge brings over what came late; else remove", False
+        "Files that another program was writing in place", "merge recovers late writes; otherwise remove", False
     ),
     "conflict-copy": Kind("Copies by a sync service", "merge unites them with the memory", False),
     "file": Kind("The file itself", "", False),

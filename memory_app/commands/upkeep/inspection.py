@@ -116,7 +116,7 @@ class _Reader:
             self._record(0, line)
         kept = len(contents.head) + len(contents.tail)
         if kept:
-            self.findings.append(Finding("unknown-record", f"{kept} items are no entities and no relations"))
+            self.findings.append(Finding("unknown-record", f"{kept} items are neither entities nor relations"))
         self._tell_keys()
 
     def of_the_graph(self) -> list[Finding]:
@@ -214,7 +214,7 @@ class _Reader:
         for key, lines in self._unknown_keys.items():
             self.findings.append(Finding("unknown-keys", key, _numbers(lines)))
         if self._objects:
-            self.findings.append(Finding("observation-objects", "{…} in place of a text", _numbers(self._objects)))
+            self.findings.append(Finding("observation-objects", "{…} instead of a text", _numbers(self._objects)))
 
     def _find(self, kind: str, text: str, number: int) -> None:
         self.findings.append(Finding(kind, text, _numbers([number])))
@@ -225,14 +225,14 @@ def judged(raw: bytes) -> tuple[str, str]:
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:
-        return "unreadable", f"no UTF-8 from byte {error.start + 1} on"
+        return "unreadable", f"not UTF-8 from byte {error.start + 1} on"
     text = text.lstrip("\ufeff \t\r,")
     try:
         value, end = parse(text)
     except NotTaken as error:
         return "unreadable", _reason(error)
     if text[end:].strip(" \t\r,"):
-        return "unreadable", f"there is something behind the record, from column {end + 1} on"
+        return "unreadable", f"unexpected text after the record, from column {end + 1} on"
     kind = value.get("type", value.get("_type")) if isinstance(value, dict) else None
     if kind in _MARKERS:
         return "", ""
@@ -262,7 +262,7 @@ def _form(value: dict[str, Any], kind: str) -> str:
         return f"{'an entity' if kind == 'entity' else 'a relation'} without {' and '.join(missing)}"
     if value.get("type") != kind:
         return "without the type as we write it"
-    return "null, a number or the like where we have a text"
+    return "null, a number or the like instead of a text"
 
 
 def _reason(error: NotTaken) -> str:

@@ -67,14 +67,14 @@ def _lock(path: str) -> list[Finding]:
         return [Finding("lock", f"{name} is {seen.kind}, not a lock file: it stops every write. Remove it")]
     record = seen.record
     age = max(time.time() - seen.mtime, 0)
-    holder = f"process {record.pid} on {record.hostname}" if record else "nobody that can be read"
+    holder = f"process {record.pid} on {record.hostname}" if record else "an unreadable holder"
     if record is not None and lockrecord.known_gone(record, identity.this_process(), lambda _: False):
         return [Finding("lock", f"{name} is stale: {holder} is gone. The next write removes it")]
     if age > UNREFRESHED:
         return [
             Finding("lock", f"{name} is stale: {holder}, not refreshed for {age:,.0f} s. The next write removes it")
         ]
-    return [Finding("lock", f"{name} is held by {holder}, refreshed {age:.0f} s ago: it is writing just now")]
+    return [Finding("lock", f"{name} is held by {holder}, refreshed {age:.0f} s ago: it is writing now")]
 
 
 def _temporary(path: str, now: float) -> list[Finding]:
@@ -85,7 +85,11 @@ def _temporary(path: str, now: float) -> list[Finding]:
     name, size = os.path.basename(path), counted(status.st_size, "byte")
     if now - status.st_mtime > whole.TEMPORARY_SECONDS:
         return [Finding("leftover", f"{name} ({size}) was left by a writer that died. The next write removes it")]
-    return [Finding("leftover", f"{name} ({size}) is a save that runs, or one that died within the last ten minutes")]
+    return [
+        Finding(
+            "leftover", f"{name} ({size}) belongs to a running save, or to one that died within the last ten minutes"
+        )
+    ]
 
 
 def _file(path: str, real: str) -> list[Finding]:
@@ -95,7 +99,7 @@ def _file(path: str, real: str) -> list[Finding]:
         return []
     found = []
     if not stat.S_ISREG(status.st_mode):
-        return [Finding("file", "it is no regular file")]
+        return [Finding("file", "it is not a regular file")]
     if not calls.may_write(real, status.st_mode):
         found.append(Finding("file", "it is read-only: nothing can be stored"))
     elif os.name != "nt" and status.st_mode & 0o022:

@@ -74,9 +74,9 @@ def chosen(which: str, path: str, present: Graph) -> Step:
         if number == count or wanted == step.generation:
             return step
     raise UsageError(
-        f"there is no such change: the history knows {counted(count, 'change')} that can be undone. Try: undo --list"
+        f"there is no such change: the history has {counted(count, 'change')} that can be undone. Try: undo --list"
         if count
-        else "the history holds no change that could be undone. Older states may be in backups: restore --list"
+        else "the history contains no change that can be undone. Older states may be in backups: restore --list"
     )
 
 

@@ -124,10 +124,10 @@ def newest(path: str, folder: str | None, tell: Callable[[str], None]) -> State:
                 reason = "not a memory"
             except StoreError as error:
                 reason = str(error)
-        tell(f"{shown(os.path.basename(one.path))} is passed over: it is {reason}")
+        tell(f"{shown(os.path.basename(one.path))} is skipped: it is {reason}")
     if found:
-        raise UsageError(f"no backup of {shown(path)} is whole. Name the file that is to be brought back.")
-    raise UsageError(f"there are no backups of {shown(path)}. Name the file that is to be brought back.")
+        raise UsageError(f"no backup of {shown(path)} is whole. Name the file to restore.")
+    raise UsageError(f"there are no backups of {shown(path)}. Name the file to restore.")
 
 
 def chosen(which: str, path: str, folder: str | None, tell: Callable[[str], None]) -> State:
@@ -146,7 +146,7 @@ def chosen(which: str, path: str, folder: str | None, tell: Callable[[str], None
             "Try: restore --list, or history"
         )
     if isinstance(one, Copy) and damage(one):
-        tell(f"{shown(os.path.basename(one.path))} is {damage(one)}: what it holds is all there is of it")
+        tell(f"{shown(os.path.basename(one.path))} is {damage(one)}: only what it contains can be restored")
     name = which if one is None else one.path
     where = "in the backup" if isinstance(one, Copy) else "in that file" if one is None else "in that state"
     try:
@@ -173,7 +173,7 @@ def _read(path: str) -> State:
 
 def _numbered(which: str, found: list[Copy], path: str) -> Copy:
     if not found:
-        raise UsageError(f"there are no backups of {shown(path)}. Name the file that is to be brought back.")
+        raise UsageError(f"there are no backups of {shown(path)}. Name the file to restore.")
     if not 1 <= int(which) <= len(found):
         raise UsageError(f"there are {counted(len(found), 'backup')}, but no number {which}. Try: restore --list")
     return found[int(which) - 1]
@@ -193,5 +193,5 @@ def named(which: str, found: Sequence[Copy | Generation]) -> Copy | Generation |
     matching = [one for shown_as, one in times if shown_as == text]
     matching = matching or [one for shown_as, one in times if shown_as.startswith(text)]
     if len(matching) > 1:  # without seconds, or in the hour that comes twice when summer time ends
-        raise UsageError(f"{len(matching)} states are of {shown(which)}: {', '.join(one.stamp for one in matching)}.")
+        raise UsageError(f"{len(matching)} states match {shown(which)}: {', '.join(one.stamp for one in matching)}.")
     return matching[0] if matching else None

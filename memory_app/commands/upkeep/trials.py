@@ -47,16 +47,16 @@ def trials(folder: str, path: str, kept: str | None = None) -> list[Trial]:
     tried: list[Trial] = []
     try:
         for what, needed, call in (
-            ("a new file is made only once (exclusive creation)", True, _creates),
+            ("a new file is created only once (exclusive creation)", True, _creates),
             ("written data can be synced", True, _syncs),
-            ("a file is replaced by a rename, also while it is read", True, _replaces),
+            ("a rename replaces a file, even while it is read", True, _replaces),
             ("a second name never overwrites (hard links)", False, _links),
             ("its clock is this machine's", True, _clock),
         ):
             tried.append(_tried(what, needed, call, names))
             if not tried[-1].ok and call is _creates:
                 if not os.access(folder, os.W_OK) or tried[-1].text in _REFUSED:
-                    tried[-1] = Trial("files can be made in this folder", False, tried[-1].text)
+                    tried[-1] = Trial("files can be created in this folder", False, tried[-1].text)
                 break
         else:
             tried.append(_lock(path))
@@ -127,7 +127,7 @@ def _links(names: list[str]) -> str:
         raise
     except OSError:
         return (
-            "there are none here: the breaking of an abandoned lock is a little less safe, and earlier states for "
+            "not supported here: breaking an abandoned lock is a little less safe, and earlier states for "
             "undo are kept as copies, of a memory of up to 1 MiB"
         )
     try:
@@ -149,7 +149,7 @@ def _clock(names: list[str]) -> str:
 
 
 def _lock(path: str) -> Trial:
-    what = "the lock can be taken and given back"
+    what = "the lock can be taken and released"
     lock = Lock(path)
     try:
         lock.acquire(time.monotonic() + _LOCK_WAIT)
@@ -180,5 +180,5 @@ def _kind(folder: str) -> list[Trial]:
     service = synced(folder)
     if service:
         text = f"{service} copies it: two machines that write at the same time leave conflict copies (see merge)"
-        found.append(Trial("nobody else copies it", None, text))
+        found.append(Trial("no sync service copies it", None, text))
     return found
