@@ -131,6 +131,6 @@ if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
     except KeyError as problem:
-        sys.exit(f"memory-server build: no archive can be made for this platform ({problem})")
+        sys.exit(f"memory-server build: no archive can be built for this platform ({problem})")
     except subprocess.CalledProcessError as problem:
-        sys.exit(f"memory-server build: this failed with status {problem.returncode}: {' '.join(problem.cmd)}")
+        sys.exit(f"memory-server build: a command failed with status {problem.returncode}: {' '.join(problem.cmd)}")

@@ -133,7 +133,7 @@ def validate(bundle: Path, say: Callable[[str], None]) -> None:
     """Let the official tool unpack the bundle, validate it and pack it again. CalledProcessError if it objects."""
     tool = official()
     if tool is None:
-        say("the bundle was not validated: that needs npm")
+        say("the bundle was not validated, because that needs npm")
         return
     with tempfile.TemporaryDirectory() as folder:
         unpacked = Path(folder, "unpacked")

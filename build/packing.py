@@ -54,7 +54,7 @@ def pack(kind: str, digest: str, target: Path) -> None:
     _replace(target.with_name(target.name + ".cdx.json"), bill, 0o644)
     line = f"{hashlib.sha256(content).hexdigest()}  {target.name}\n"
     _replace(target.with_name(target.name + ".sha256"), line.encode(), 0o644)
-    _replace(target, content, 0o755)  # last: whoever sees it finds the others
+    _replace(target, content, 0o755)  # last: a process that sees it finds the others
 
 
 def _start(kind: str, digest: str) -> dict[str, bytes]:

@@ -24,13 +24,13 @@ LEFT_OUT: Final = frozenset(
     (
         # The client half of the SDK alone uses these.
         *("attrs", "jsonschema", "jsonschema-specifications", "referencing", "rpds-py", "pyjwt", "httpx2-jsfetch"),
-        # The high-level server of the SDK alone uses this; `build/absent` stands for it. cffi is there for its sake.
+        # Only the high-level server of the SDK uses this; `build/absent` replaces it. cffi is only needed by it.
         *("cryptography", "cffi", "pycparser"),
         # It does nothing by itself; `build/absent` does that at less cost.
         "opentelemetry-api",
     )
 )
-"""Of the requirements, what the archive does without."""
+"""The requirements that the archive leaves out."""
 
 
 def write_requirements() -> None:

@@ -27,7 +27,7 @@ def table() -> str:
 def rewritten(text: str) -> str:
     """That page with the current table; ValueError if it lacks the markers."""
     if text.count(BEGIN) != 1 or text.count(END) != 1:
-        raise ValueError(f"{PAGE.name} needs one {BEGIN} and one {END}, each on a line of its own")
+        raise ValueError(f"{PAGE.name} needs one {BEGIN} and one {END}, each on a separate line")
     before, _, rest = text.partition(BEGIN)
     after = rest.partition(END)[2]
     return f"{before}{BEGIN}\n{table()}\n{END}{after}"

@@ -39,10 +39,10 @@ def entry(names: Mapping[str, str], bundle: Path) -> dict[str, Any]:
     """The registry's entry for this version; Unnamed."""
     given = {name: names.get(name, "").strip() for name in VARIABLES}
     if not _NAME.fullmatch(given["REGISTRY_NAME"]):
-        raise Unnamed("REGISTRY_NAME has to be set, to a name as io.github.OWNER/NAME")
+        raise Unnamed("REGISTRY_NAME must be set, to a name such as io.github.OWNER/NAME")
     packages = _packages(given, bundle)
     if not packages:
-        raise Unnamed("one of PACKAGE_NAME, IMAGE_NAME and BUNDLE_URL has to be set")
+        raise Unnamed("one of PACKAGE_NAME, IMAGE_NAME and BUNDLE_URL must be set")
     found: dict[str, Any] = {
         "$schema": SCHEMA,
         "name": given["REGISTRY_NAME"],

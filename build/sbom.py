@@ -26,7 +26,7 @@ _SPDX: Final = {
     "PSF": "PSF-2.0",
     "Python Software Foundation License": "PSF-2.0",
 }
-"""What packages without an SPDX expression call their licence -> its identifier."""
+"""The licence names of packages without an SPDX expression -> their identifiers."""
 
 
 def make(platforms: list[str], sha256: str, name: str, version: str) -> bytes:

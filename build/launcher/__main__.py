@@ -118,7 +118,7 @@ class Place:
 
     def __init__(self, path, named):
         if not os.path.isabs(path):  # no cache folder is known: never the current one
-            raise FileNotFoundError("there is none")
+            raise FileNotFoundError("it does not exist")
         self.path = path
         self.owners = self.others = None
         if hasattr(os, "geteuid"):
@@ -133,7 +133,7 @@ class Place:
     def vet(self, facts, kind):
         """PermissionError unless this folder or file is of that kind, and safe from others."""
         if stat.S_IFMT(facts.st_mode) != kind:
-            raise PermissionError("something else stands in its place")
+            raise PermissionError("something else is in its place")
         if self.owners and (facts.st_uid not in self.owners or facts.st_mode & self.others):
             raise PermissionError("others can write it")
 

@@ -194,7 +194,7 @@ def check(
 
 
 def _is_due(folder: str, facts: os.stat_result) -> bool:
-    """Whether the daily work is due, and possible here."""
+    """Whether the daily work is due, and this folder can be written."""
     return abs(time.time() - facts.st_mtime) > DAY and os.access(folder, os.W_OK)
 
 
@@ -234,7 +234,7 @@ def _hold(program: int) -> None:
         fcntl.flock(program, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:  # it is being tidied away at this moment
         raise
-    except (ImportError, OSError):  # no locks here: then nobody can take the exclusive one either
+    except (ImportError, OSError):  # no locks here: nobody can take the exclusive one either
         pass
 
 

@@ -29,19 +29,19 @@ def platform(abi, system, served):
     if system in served:
         todo = "Install %s for it." % _range(served[system])
     elif len(served) == 1:
-        todo = "This archive is for %s alone: use memory-server.pyz for all platforms, or the one for yours." % min(
+        todo = "This archive is only for %s: use memory-server.pyz for all platforms, or the one for yours." % min(
             served
         )
     elif system.startswith("musl-") and "linux-" + processor in served:
-        todo = "Install a Python for glibc, as Debian's, on this processor."
+        todo = "On this processor, install a Python for glibc, such as Debian's."
     elif system.startswith("android-"):
-        todo = "In Termux: install Debian with proot-distro, in it python3, and use that."
+        todo = "In Termux: install Debian with proot-distro, install python3 in it, and use that."
     elif system == "linux-armv6l":
-        todo = "It needs an ARMv7 or newer processor, or another one of Linux."
+        todo = "Use an ARMv7 or newer processor, or another supported one."
     elif system.startswith(("linux-", "musl-", "windows-", "macos-")):
-        todo = "There are some for other processors: use a machine or a container of x86-64 or arm64."
+        todo = "Use a machine or a container with an x86-64 or arm64 processor."
     else:
-        todo = "Use a Python for Linux, macOS or Windows, or a container of Linux."
+        todo = "Use a Python for Linux, macOS or Windows, or a Linux container."
     this = "%s on %s (%s)" % (_python(abi), system, sys.executable)
     return "memory-server has no compiled parts for %s. %s" % (this, todo)
 
@@ -49,8 +49,8 @@ def platform(abi, system, served):
 def incomplete(module):
     """The text for an interpreter without a part of the standard library, such as Debian's python3-minimal."""
     return (
-        "memory-server needs Python's whole standard library; this Python (%s) has no module %s. "
-        "Install the whole of it (on Debian and Ubuntu: apt install python3), or use another Python."
+        "memory-server needs Python's complete standard library; this Python (%s) has no module %s. "
+        "Install all of it (on Debian and Ubuntu: apt install python3), or use another Python."
         % (sys.executable, module)
     )
 

@@ -52,7 +52,7 @@ def first_start(name: str, judge: roots.Judge, cache_root: str) -> Start:
         except parts.NoLzmaError:
             sys.exit(refusal.no_lzma(platform))
     sys.exit(
-        "memory-server finds no folder to unpack into. Tried: " + "; ".join(failed) + ". "
+        "memory-server found no folder to unpack into. Tried: " + "; ".join(failed) + ". "
         "Set MEMORY_SERVER_CACHE to a folder that can be written and is not mounted noexec."
     )
 
@@ -110,7 +110,7 @@ def _unpack(archive: zipfile.ZipFile, place: roots.Place, name: str) -> Start:
     try:
         return place.open_program(name)
     except (ValueError, EOFError, TypeError) as problem:
-        raise OSError(f"it does not keep what is written: {problem}") from problem
+        raise OSError(f"it does not keep written data: {problem}") from problem
 
 
 def _discard_foreign(target: str, place: roots.Place, fresh: str) -> None:

@@ -41,7 +41,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "repair": Command("repair", _KEEP, "mend what check found, after a backup"),
     "backup": Command("backup", _KEEP, "make a dated copy of the memory file"),
     "restore": Command("restore", _KEEP, "restore a backup or an earlier state of the whole memory"),
-    "export": Command("export", _MOVE, "write the memory as JSON, JSON Lines, Markdown, CSV, GraphML or DOT"),
+    "export": Command("export", _MOVE, "write it as JSON, JSON Lines, Markdown, CSV, GraphML or DOT"),
     "import": Command("importing", _MOVE, "add the contents of another memory file"),
     "merge": Command("merge", _MOVE, "unite two copies of one memory and show the differences"),
     "call": Command("call", _MOVE, "call one of the nine tools from a script"),

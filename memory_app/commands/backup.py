@@ -8,7 +8,7 @@ import argparse
 import os
 from typing import Any, Final
 
-from memory_app.commands.memory import existing, located, read_whole
+from memory_app.commands.memory import locate, read_whole, require_memory
 from memory_app.commands.screen.terminal import Terminal, output, safe, write_json
 from memory_app.commands.upkeep import states
 from memory_app.disk.copies import Copy
@@ -23,7 +23,7 @@ EXAMPLES: Final = (
 
 
 def register(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--to", metavar="FOLDER", help="where the copies are kept (default: beside the memory file)")
+    parser.add_argument("--to", metavar="FOLDER", help="the folder for the copies (default: beside the memory file)")
     parser.add_argument(
         "--keep",
         type=_number,
@@ -36,9 +36,9 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 def run(asked: argparse.Namespace) -> int:
     if asked.list:
-        show(located(asked).path, asked.to, as_json=asked.json)
+        show(locate(asked).path, asked.to, as_json=asked.json)
         return 0
-    path = existing(asked).path
+    path = require_memory(asked).path
     copy, new = states.back_up(path, read_whole(path), asked.to)
     gone = [] if asked.keep is None else states.prune(path, asked.keep, asked.to, copy)
     if asked.json:
@@ -66,7 +66,7 @@ def show_one(out: Terminal, number: int, one: Copy) -> None:
 
 def show(path: str, folder: str | None, *, as_json: bool) -> None:
     """Print the backups of a memory file."""
-    found = states.listed(path, folder)
+    found = states.list_backups(path, folder)
     if as_json:
         write_json([as_json_of(one) for one in found])
         return

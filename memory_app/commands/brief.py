@@ -14,7 +14,7 @@ import os
 from collections.abc import Iterator
 from typing import Final
 
-from memory_app.commands.memory import located, opened
+from memory_app.commands.memory import locate, open_store
 from memory_app.commands.screen.terminal import output
 from memory_app.errors import UsageError
 from memory_app.graph.graph import Graph
@@ -27,11 +27,11 @@ EXAMPLES: Final = (
 )
 
 TOKENS: Final = 1000
-"""Enough for some thirty entities, and little beside the instructions that clients send anyway."""
+"""Enough for about thirty entities, and little compared with the instructions that clients send anyway."""
 
 _FEWEST: Final = 50
 _LATEST: Final = 3
-"""Observations and relations of an entity that are told: the last ones are the latest."""
+"""The number of observations and of relations shown for an entity: the last ones, which are the latest."""
 
 _LONGEST: Final = 200
 """Characters of one observation; a page that was pasted in would leave no room for anything else."""
@@ -46,12 +46,12 @@ def register(parser: argparse.ArgumentParser) -> None:
 def run(asked: argparse.Namespace) -> int:
     if asked.tokens < _FEWEST:
         raise UsageError(f"--tokens: give at least {_FEWEST}.")
-    path = located(asked).path
+    path = locate(asked).path
     out = output()
     if not os.path.exists(path):
         out.line("The memory is empty so far. Store what is worth remembering with create_entities.")
         return 0
-    with opened(path, quiet=True) as store:
+    with open_store(path, quiet=True) as store:
         graph = store.graph()
     for line in account(graph, asked.tokens):
         out.line(shown(" ".join(line.split())))

@@ -10,7 +10,7 @@ import sys
 from typing import Final
 
 from memory_app.commands.frame import program
-from memory_app.commands.memory import changed, located, opened
+from memory_app.commands.memory import apply_change, locate, open_store
 from memory_app.commands.screen.terminal import output, say, write_bytes
 from memory_app.errors import GraphError, UsageError
 from memory_app.text import shown
@@ -38,12 +38,12 @@ def run(asked: argparse.Namespace) -> int:
             out.line(f"{out.styled(name, 'bold')}\n  {program()} call {name} '{tool.example}'")
         return 0
     try:
-        planned = table.plan(asked.tool, _decoded(asked.arguments))
+        planned = table.plan(asked.tool, _decode(asked.arguments))
     except table.UnknownTool:
         raise UsageError(f"there is no tool {shown(asked.tool)}. The tools are {', '.join(table.TOOLS)}.") from None
-    path = located(asked, writes=isinstance(planned, plans.Write)).path
-    with opened(path) as store:
-        answer = planned.run(store.graph()) if isinstance(planned, plans.Read) else changed(store, planned.apply)
+    path = locate(asked, writes=isinstance(planned, plans.Write)).path
+    with open_store(path) as store:
+        answer = planned.run(store.graph()) if isinstance(planned, plans.Read) else apply_change(store, planned.apply)
     if answer.is_error or answer.structured is None:
         raise GraphError(answer.text or "the tool failed")
     write_bytes([answer.structured, b"\n"])
@@ -52,7 +52,7 @@ def run(asked: argparse.Namespace) -> int:
     return 0
 
 
-def _decoded(written: str | None) -> object:
+def _decode(written: str | None) -> object:
     text = sys.stdin.buffer.read().decode("utf-8-sig", "replace") if written == "-" else written
     if text is None or not text.strip():
         return {}

@@ -10,11 +10,11 @@ import argparse
 from typing import Any, Final
 
 from memory_app.commands.frame import program
-from memory_app.commands.memory import existing, read_whole
-from memory_app.commands.screen.terminal import Terminal, output, padded, safe, tracked, write_json
+from memory_app.commands.memory import read_whole, require_memory
+from memory_app.commands.screen.terminal import Terminal, output, padded, safe, track, write_json
 from memory_app.commands.upkeep import leftovers
 from memory_app.commands.upkeep.findings import KINDS, Finding, in_order, lines_text
-from memory_app.commands.upkeep.inspection import Counts, inspected
+from memory_app.commands.upkeep.inspection import Counts, inspect
 from memory_app.errors import UsageError
 from memory_app.text import counted
 
@@ -43,8 +43,8 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 def run(asked: argparse.Namespace) -> int:
-    location = existing(asked)
-    inspection = inspected(read_whole(location.path), lambda lines, what: tracked(lines, len(lines), what))
+    location = require_memory(asked)
+    inspection = inspect(read_whole(location.path), lambda lines, what: track(lines, len(lines), what))
     found = [one for one in inspection.findings + leftovers.findings(location.path) if one.kind not in asked.ignore]
     if asked.json:
         write_json(_as_json(location.path, inspection.counts, found))

@@ -44,7 +44,7 @@ EXAMPLES: Final = (
 )
 
 _NO_FILE_COUNTS: Final = ("claude-code",)
-"""Clients whose file stands in the home folder itself: there the folder says nothing about the client."""
+"""Clients whose file is in the home folder itself: that folder says nothing about the client."""
 
 
 def register(parser: argparse.ArgumentParser) -> None:
@@ -155,7 +155,9 @@ def _options(asked: argparse.Namespace) -> list[str]:
 def _by_hand(asked: argparse.Namespace, client: Client) -> int:
     """Print what to enter by hand, and where, for a client without a file that we can write."""
     if asked.write or asked.remove or asked.dry_run:
-        raise UsageError(client.by_hand or f"{client.title} has no file of its own here: use --project in its folder.")
+        raise UsageError(
+            client.by_hand or f"{client.title} has no user file on this system: use --project in the project's folder."
+        )
     name = asked.name or client.name
     value = _entry(client, _start(asked), name)
     if asked.json:
@@ -172,7 +174,7 @@ def _write(client_name: str, path: str, asked: argparse.Namespace, start: Start)
     name = asked.name or _name_there(client, path, there)
     old = next((one for one in there if one.name == name), None)
     start = _with_its_memory(asked, old, start)
-    edit = editing.edited(client, path, name, start)
+    edit = editing.with_server(client, path, name, start)
     out = output()
     unchanged = edit.before == edit.after
     strange = edit.before is None and not _is_here(client_name, client, path)
@@ -266,7 +268,7 @@ def _backup_folder(path: str) -> str | None:
 def _remove(client: Client, path: str, asked: argparse.Namespace) -> None:
     there = _there(client, path)
     name = asked.name or _name_there(client, path, there)
-    edit = editing.removed(client, path, name)
+    edit = editing.without_server(client, path, name)
     out = output()
     backup = None
     if not asked.dry_run:
@@ -303,9 +305,7 @@ def _hooks(asked: argparse.Namespace, client: Client, machine: Machine) -> None:
         say(f"Put this into {safe(path)}:\n")
         output().line(jsonc.written(value))
         return
-    edit = editing.changed_value(
-        path, hooks.KEYS, lambda held: hooks.with_hook(held, None if asked.remove else command)
-    )
+    edit = editing.with_value(path, hooks.KEYS, lambda held: hooks.with_hook(held, None if asked.remove else command))
     unchanged = (edit.before or "") == edit.after
     if asked.dry_run and not unchanged:
         _show_difference(output(), edit)

@@ -9,7 +9,7 @@ import argparse
 import os
 from typing import Final
 
-from memory_app.commands.memory import located, opened
+from memory_app.commands.memory import locate, open_store
 from memory_app.commands.screen.terminal import output, safe, say, write_json
 from memory_app.commands.upkeep import states
 from memory_app.commands.upkeep.differences import Difference
@@ -32,7 +32,7 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 def run(asked: argparse.Namespace) -> int:
-    path = located(asked).path
+    path = locate(asked).path
     first = asked.first
     if first is None:
         found = history.generations(os.path.realpath(path))
@@ -52,6 +52,6 @@ def run(asked: argparse.Namespace) -> int:
 
 def _graph(which: str, path: str) -> Graph:
     if which == "now":
-        with opened(path, quiet=True) as store:
+        with open_store(path, quiet=True) as store:
             return store.graph()
     return Graph.of(states.chosen(which, path, None, say).contents)

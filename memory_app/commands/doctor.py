@@ -55,7 +55,7 @@ def run(asked: argparse.Namespace) -> int:
     machine = Machine(sys.platform, os.environ)
     memory = _memory(asked)
     found, unreadable = entries(machine, archive(os.environ, sys.argv[0]), _current_folder())
-    clients = [*_compared(found), *(Trial(f"{path} cannot be read", False, why) for path, why in unreadable)]
+    clients = [*_compare(found), *(Trial(f"{path} cannot be read", False, why) for path, why in unreadable)]
     used = os.path.realpath(memory.path) if memory.path else None
     old = [path for path in npm_memories(machine) if os.path.realpath(path) != used]
     python = _python()
@@ -83,7 +83,7 @@ def _memory(asked: argparse.Namespace) -> _Memory:
     except UsageError as error:
         return _Memory(None, "", None, Trial("which file it is", False, str(error)), [], [])
     path, why = location.path, location.why
-    folder, tried = _tried(path)
+    folder, tried = _test_folder(path)
     there = os.path.isdir(os.path.dirname(os.path.realpath(path)))
     around = [Trial(note, None) for note in location.notes]
     around += [Trial(one.text, None) for one in leftovers.findings(path)] if there else []
@@ -131,7 +131,7 @@ def _state(path: str) -> Trial:
     return Trial("it can be read", True, f"{len(data):,} bytes{link}")
 
 
-def _tried(path: str) -> tuple[str, list[Trial]]:
+def _test_folder(path: str) -> tuple[str, list[Trial]]:
     """Test the folder of the real file, or the nearest existing folder above it."""
     folder = kept = os.path.dirname(os.path.realpath(path))
     while not os.path.isdir(folder) and os.path.dirname(folder) != folder:
@@ -139,7 +139,7 @@ def _tried(path: str) -> tuple[str, list[Trial]]:
     return folder, trials(folder, path if folder == kept else os.path.join(folder, "memory.jsonl"), kept)
 
 
-def _compared(found: list[Entry]) -> list[Trial]:
+def _compare(found: list[Entry]) -> list[Trial]:
     """The problems of the entries, of each alone and of all together."""
     wrong = [Trial(f"{one.client}, {one.name}", False, trouble) for one in found for trouble in one.troubles]
     memories = dict.fromkeys(one.memory for one in found if one.kind == "this server" and one.known)

@@ -14,7 +14,7 @@ import subprocess
 import sys
 from typing import Final
 
-from memory_app.commands.memory import existing, opened, read_whole, refuse_read_only
+from memory_app.commands.memory import open_store, read_whole, refuse_read_only, require_memory
 from memory_app.commands.screen.terminal import output, say
 from memory_app.commands.upkeep import correction
 from memory_app.disk.private import private_file
@@ -41,10 +41,10 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 def run(asked: argparse.Namespace) -> int:
-    path = existing(asked, writes=not asked.dry_run).path
+    path = require_memory(asked, writes=not asked.dry_run).path
     if not asked.dry_run:
         refuse_read_only(path)
-    with opened(path) as store:
+    with open_store(path) as store:
         graph = store.graph()
     line = graph.entities.get(asked.name)
     if line is None:
@@ -52,14 +52,14 @@ def run(asked: argparse.Namespace) -> int:
         say(f"memory-server: {shown(text)}.{correction.meant(graph, text)}")
         return 1
     old = [text for text in line.observations() if text.strip()]  # a blank one has no line that could be told
-    new = _edited(asked.name, old)
+    new = _run_editor(asked.name, old)
     if new is None or new == old:
         output().line("Nothing was changed.")
         return 0
-    return correction.correct(asked, "edit", lambda graph: applied(graph, asked.name, old, new))
+    return correction.correct(asked, "edit", lambda graph: apply_edit(graph, asked.name, old, new))
 
 
-def applied(graph: Graph, name: str, old: list[str], new: list[str]) -> Graph:
+def apply_edit(graph: Graph, name: str, old: list[str], new: list[str]) -> Graph:
     """Apply the difference between two lists of facts to the entity as it is now."""
     made = graph
     gone: list[str] = []
@@ -78,7 +78,7 @@ def applied(graph: Graph, name: str, old: list[str], new: list[str]) -> Graph:
     return changes.add_observations(made, [Addition(name, tuple(text for text in new if text not in old))])[0]
 
 
-def written(name: str, facts: list[str]) -> str:
+def text_for_editor(name: str, facts: list[str]) -> str:
     """The text of the file for the editor."""
     title = " ".join(shown(name).split())
     head = f"# {title}: one fact a line. Lines that begin with # are ignored; \\n is a line end within a fact.\n"
@@ -97,7 +97,7 @@ def read(text: str) -> list[str] | None:
         wrong = [escape for escape in _ESCAPE.findall(line) if escape not in _MEANT]
         if wrong:
             raise UsageError(
-                f"line {number} holds \\{shown(wrong[0])}, which means nothing: write \\\\ for a backslash. "
+                f"line {number} contains \\{shown(wrong[0])}, which has no meaning: write \\\\ for a backslash. "
                 "Nothing was changed."
             )
         facts[_ESCAPE.sub(lambda match: _MEANT[match[1]], line)] = None
@@ -109,9 +109,9 @@ def _line(fact: str) -> str:
     return f"\\{text}" if text.startswith("#") else text
 
 
-def _edited(name: str, facts: list[str]) -> list[str] | None:
+def _run_editor(name: str, facts: list[str]) -> list[str] | None:
     command = _editor()
-    with private_file("facts.txt", written(name, facts).encode()) as path:
+    with private_file("facts.txt", text_for_editor(name, facts).encode()) as path:
         try:
             status = subprocess.run([*command, path], check=False).returncode
         except OSError as error:

@@ -13,8 +13,8 @@ from typing import Final
 
 from memory_app.commands.exports import FORMS, NOTES, Memory, Options, form_of, writer
 from memory_app.commands.exports.notes import notes
-from memory_app.commands.memory import existing, made_folder, opened, same_file, write_new
-from memory_app.commands.screen.terminal import say, tracked, working, write_bytes
+from memory_app.commands.memory import make_folder, open_store, require_memory, same_file, write_new
+from memory_app.commands.screen.terminal import say, track, working, write_bytes
 from memory_app.errors import UsageError
 from memory_app.text import counted, shown
 
@@ -39,7 +39,7 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 def run(asked: argparse.Namespace) -> int:
-    location = existing(asked)
+    location = require_memory(asked)
     output = None if asked.output in (None, "-") else asked.output
     form = asked.format or (form_of(output) if output else None) or ("json" if output is None else None)
     if form is None:
@@ -50,7 +50,7 @@ def run(asked: argparse.Namespace) -> int:
         raise UsageError("--output is the memory file itself. Name another file; to copy it, use backup.")
     if form == NOTES and output is None:
         raise UsageError("--format notes writes a folder. Add --output FOLDER.")
-    with opened(location.path) as store:
+    with open_store(location.path) as store:
         memory = Memory.of(store.graph())
     counts = f"{counted(len(memory.entities), 'entity')} and {counted(len(memory.relations), 'relation')}"
     if form == NOTES and output is not None:
@@ -59,7 +59,7 @@ def run(asked: argparse.Namespace) -> int:
         return 0
     total = len(memory.entities) + len(memory.relations)
     options = Options(asked.raw_cells, asked.bom, os.path.splitext(os.path.basename(location.path))[0].capitalize())
-    chunks = tracked(writer(form)(memory, options), total, "Exporting")
+    chunks = track(writer(form)(memory, options), total, "Exporting")
     if output is None:
         write_bytes(chunks)
     else:
@@ -72,7 +72,7 @@ def _write_notes(memory: Memory, folder: str, *, force: bool) -> None:
     """Write the notes, each whole or not at all. Only an empty folder is filled, unless `force` is set."""
     if os.path.exists(folder) and not os.path.isdir(folder):
         raise UsageError(f"{shown(folder)} is a file. --format notes writes a folder.")
-    made_folder(folder)
+    make_folder(folder)
     if not force and os.listdir(folder):
         raise UsageError(f"{shown(folder)} is not empty. Name another folder, or add --force to replace notes in it.")
     with working("Exporting"):

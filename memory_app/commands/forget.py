@@ -11,7 +11,7 @@ import argparse
 import sys
 from typing import Final
 
-from memory_app.commands.memory import changed, located, opened, refuse_read_only
+from memory_app.commands.memory import apply_change, locate, open_store, refuse_read_only
 from memory_app.commands.screen.terminal import output, safe, say, write_json
 from memory_app.commands.upkeep import correction, erasure
 from memory_app.commands.upkeep.erasure import Erased
@@ -49,9 +49,9 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def _everywhere(asked: argparse.Namespace) -> int:
-    path = located(asked, writes=not asked.dry_run).path
+    path = locate(asked, writes=not asked.dry_run).path
     names = frozenset(asked.names)
-    with opened(path, quiet=True) as store:
+    with open_store(path, quiet=True) as store:
         found = erasure.found(path, asked.folder, names, store.graph())
         if not found.holders and not found.present:
             say(
@@ -61,7 +61,7 @@ def _everywhere(asked: argparse.Namespace) -> int:
         if not asked.dry_run:
             refuse_read_only(path)
             _expect_consent(asked, found)
-            changed(store, lambda graph: (_without(graph, names), None), "forget")
+            apply_change(store, lambda graph: (_without(graph, names), None), "forget")
             found = erasure.erase(path, asked.folder, names, found.texts)
     if asked.json:
         write_json({"dryRun": asked.dry_run, "files": found.holders, "stillIn": found.left})

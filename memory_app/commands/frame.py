@@ -127,7 +127,7 @@ def program() -> str:
 def _run(name: str, arguments: Sequence[str], file: str | None, profile: str | None) -> int:
     parser, module = parser_of(name)
     try:
-        # Options may stand anywhere; behind a `--`, which that way of parsing drops, nothing is an option.
+        # Options may be anywhere. After a `--`, which intermixed parsing drops, nothing is an option.
         asked = parser.parse_args(arguments) if "--" in arguments else parser.parse_intermixed_args(arguments)
     except SystemExit as end:  # --help
         return int(end.code or 0)

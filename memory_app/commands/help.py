@@ -7,7 +7,7 @@ from importlib import resources
 from typing import Final
 
 from memory_app.commands import COMMANDS
-from memory_app.commands.screen.pages import rendered
+from memory_app.commands.screen.pages import render
 from memory_app.commands.screen.terminal import output
 from memory_app.errors import UsageError
 from memory_app.text import shown
@@ -38,7 +38,7 @@ def run(asked: argparse.Namespace) -> int:
     topic = asked.topic.lower().removesuffix(".md")
     if topic in pages:
         page = _page(topic)
-        for line in page.split("\n") if asked.markdown else rendered(page, out):
+        for line in page.split("\n") if asked.markdown else render(page, out):
             out.line(line)
         return 0
     if topic in COMMANDS:

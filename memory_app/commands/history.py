@@ -8,7 +8,7 @@ import argparse
 import os
 from typing import Final
 
-from memory_app.commands.memory import located, opened
+from memory_app.commands.memory import locate, open_store
 from memory_app.commands.screen.terminal import output, paragraph, safe, say, write_json
 from memory_app.commands.upkeep import past, states
 from memory_app.commands.upkeep.differences import Side
@@ -28,8 +28,8 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 def run(asked: argparse.Namespace) -> int:
-    path = located(asked).path
-    with opened(path, quiet=True) as store:
+    path = locate(asked).path
+    with open_store(path, quiet=True) as store:
         present = store.graph()
     if asked.name is not None:
         return _one(path, present, asked.name, as_json=asked.json)

@@ -11,13 +11,13 @@ import argparse
 from collections import Counter
 from typing import Any, Final
 
-from memory_app.commands.memory import changed, located, opened, refuse_read_only, same_file
+from memory_app.commands.memory import apply_change, locate, open_store, refuse_read_only, same_file
 from memory_app.commands.reading import read_source
 from memory_app.commands.screen.terminal import output, safe, say, working, write_json
 from memory_app.commands.upkeep import states
 from memory_app.commands.upkeep.differences import Difference, show_side, show_types
-from memory_app.commands.upkeep.inspection import judged
-from memory_app.commands.upkeep.union import united
+from memory_app.commands.upkeep.inspection import judge
+from memory_app.commands.upkeep.union import unite
 from memory_app.errors import UsageError
 from memory_app.graph.graph import Graph
 from memory_app.text import counted, shown
@@ -53,7 +53,7 @@ class _Import:
         types: dict[str, tuple[str, str]] = {}
         for one in self._graphs:
             types.update(Difference.between(after, one).types)
-            after = united(after, one, other_lines=False)
+            after = unite(after, one, other_lines=False)
         self.difference = Difference.between(graph, after)._replace(types=types)
         return after
 
@@ -66,7 +66,7 @@ class _Import:
 
 
 def run(asked: argparse.Namespace) -> int:
-    path = located(asked, writes=not asked.dry_run).path
+    path = locate(asked, writes=not asked.dry_run).path
     if not asked.dry_run:
         refuse_read_only(path)
     graphs: list[Graph] = []
@@ -78,14 +78,14 @@ def run(asked: argparse.Namespace) -> int:
             contents, not_taken = read_source(source)
             graphs.append(Graph.of(contents))
         left.update(not_taken)
-        left.update(_kind(raw) for raw in (*contents.head, *contents.tail) if judged(raw)[0])
+        left.update(_kind(raw) for raw in (*contents.head, *contents.tail) if judge(raw)[0])
     work = _Import(path, graphs)
-    with opened(path, quiet=True) as store:
+    with open_store(path, quiet=True) as store:
         if asked.dry_run:
             with working("Comparing"):
                 work.look(store.graph())
         else:
-            changed(store, work.apply, "import")
+            apply_change(store, work.apply, "import")
     if asked.json:
         write_json(_as_json(path, work, left, dry=asked.dry_run))
     else:
@@ -95,7 +95,7 @@ def run(asked: argparse.Namespace) -> int:
 
 def _kind(raw: bytes) -> str:
     """The kind of an item that could not be imported, in a few words."""
-    kind, text = judged(raw)
+    kind, text = judge(raw)
     return "unreadable" if kind == "unreadable" else text[:_LONGEST_KIND]
 
 

@@ -24,10 +24,10 @@ from memory_app.text import shown
 T = TypeVar("T")
 
 _SILENCE: Final = 1.0
-"""Seconds of waiting for another writer before the person is told."""
+"""Seconds to wait for another writer before a message is printed."""
 
 
-def located(asked: argparse.Namespace, *, writes: bool = False) -> Location:
+def locate(asked: argparse.Namespace, *, writes: bool = False) -> Location:
     """As `find_memory`, with its notes printed to stderr."""
     location = find_memory(asked, writes=writes)
     for note in location.notes:
@@ -40,9 +40,9 @@ def find_memory(asked: argparse.Namespace, *, writes: bool = False) -> Location:
     return find(asked.file, asked.profile, surroundings(os.environ, sys.argv[0]), moves=writes)
 
 
-def existing(asked: argparse.Namespace, *, writes: bool = False) -> Location:
+def require_memory(asked: argparse.Namespace, *, writes: bool = False) -> Location:
     """The requested memory. UsageError if it does not exist."""
-    location = located(asked, writes=writes)
+    location = locate(asked, writes=writes)
     if not os.path.exists(location.path):
         raise UsageError(
             f"there is no memory at {shown(location.path)} ({location.why}) yet. "
@@ -52,7 +52,7 @@ def existing(asked: argparse.Namespace, *, writes: bool = False) -> Location:
 
 
 @contextlib.contextmanager
-def opened(path: str, *, quiet: bool = False) -> Iterator[Store]:
+def open_store(path: str, *, quiet: bool = False) -> Iterator[Store]:
     """The store of a memory. What it tolerates in the file is reported once, on stderr, unless `quiet` is set."""
     days = history_days(os.environ, sys.platform)
     store = Store(path, lambda notice: None if quiet else say(f"memory-server: {notice}"), history_days=days)
@@ -64,11 +64,11 @@ def opened(path: str, *, quiet: bool = False) -> Iterator[Store]:
 
 def graph_of(asked: argparse.Namespace) -> Graph:
     """The graph of the requested memory. UsageError if it does not exist."""
-    with opened(existing(asked).path) as store:
+    with open_store(require_memory(asked).path) as store:
         return store.graph()
 
 
-def changed(store: Store, change: Callable[[Graph], tuple[Graph, T]], reason: str = "") -> T:
+def apply_change(store: Store, change: Callable[[Graph], tuple[Graph, T]], reason: str = "") -> T:
     """Apply a change through the store, and wait until it is saved. The change may be called more than once.
 
     `reason`, the name of the command, makes the store keep the present state in the history.
@@ -146,7 +146,7 @@ def write_new(path: str, chunks: Iterable[bytes], *, force: bool = False) -> Non
             ) from error
 
 
-def made_folder(path: str) -> None:
+def make_folder(path: str) -> None:
     """Make a folder with its missing parents, 0700 each, if it does not exist."""
     with _told_as_written(path):
         folders.make_folders(path)

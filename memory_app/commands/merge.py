@@ -11,11 +11,11 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from memory_app.commands.memory import changed, contents_of, opened, refuse_read_only, same_file, write_new
+from memory_app.commands.memory import apply_change, contents_of, open_store, refuse_read_only, same_file, write_new
 from memory_app.commands.screen.terminal import output, safe, say, working, write_json
 from memory_app.commands.upkeep import states
 from memory_app.commands.upkeep.differences import Difference
-from memory_app.commands.upkeep.union import united
+from memory_app.commands.upkeep.union import unite
 from memory_app.errors import UsageError
 from memory_app.graph.graph import Graph
 from memory_app.text import counted, shown
@@ -50,7 +50,7 @@ def run(asked: argparse.Namespace) -> int:
         elif same_file(asked.output, asked.first) or same_file(asked.output, asked.second):
             raise UsageError("--output is one of the two files. Leave it out to add B to A.")
         else:
-            write_new(asked.output, united(one, other, other_lines=True).chunks(), force=asked.force)
+            write_new(asked.output, unite(one, other, other_lines=True).chunks(), force=asked.force)
             written = asked.output
     if asked.json:
         write_json({"written": written, "backup": backup, **difference.as_json("first", "second")})
@@ -71,8 +71,8 @@ def _into(path: str, other: Graph) -> str | None:
     refuse_read_only(path)
 
     def change(graph: Graph) -> tuple[Graph, str | None]:
-        after = united(graph, other, other_lines=True)
+        after = unite(graph, other, other_lines=True)
         return after, None if after is graph else states.keep_present(path)
 
-    with opened(path, quiet=True) as store:
-        return changed(store, change, "merge")
+    with open_store(path, quiet=True) as store:
+        return apply_change(store, change, "merge")

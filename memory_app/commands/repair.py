@@ -10,10 +10,10 @@ import argparse
 import os
 from typing import Final
 
-from memory_app.commands.memory import changed, existing, opened, read_whole, refuse_read_only
+from memory_app.commands.memory import apply_change, open_store, read_whole, refuse_read_only, require_memory
 from memory_app.commands.screen.terminal import output, safe, working, write_json
 from memory_app.commands.upkeep import states
-from memory_app.commands.upkeep.inspection import holds_json, judged
+from memory_app.commands.upkeep.inspection import holds_json, judge
 from memory_app.commands.upkeep.mending import Mended, Options, mend
 from memory_app.graph.graph import Graph
 from memory_app.text import counted
@@ -53,7 +53,7 @@ class _Repair:
     def look(self, graph: Graph) -> Mended | None:
         """What there is to mend in the file that this graph was read from; None if nothing."""
         kept = (*graph.head, *graph.tail)
-        found = [raw for raw in kept if judged(raw)[0] == "unreadable" and not holds_json(raw)]
+        found = [raw for raw in kept if judge(raw)[0] == "unreadable" and not holds_json(raw)]
         drop = self._asked.drop_unreadable
         self.left = 0 if drop else len(found)
         mended = mend(graph, Options(self._asked.add_missing, frozenset(found if drop else ())))
@@ -75,16 +75,16 @@ class _Repair:
 
 
 def run(asked: argparse.Namespace) -> int:
-    path = existing(asked, writes=not asked.dry_run).path
+    path = require_memory(asked, writes=not asked.dry_run).path
     if not asked.dry_run:
         refuse_read_only(path)
     repair = _Repair(path, asked)
-    with opened(path, quiet=True) as store:
+    with open_store(path, quiet=True) as store:
         if asked.dry_run:
             with working("Looking"):
                 repair.mended = repair.look(store.graph())
         else:
-            changed(store, repair.apply, "repair")
+            apply_change(store, repair.apply, "repair")
     if asked.json:
         write_json(_as_json(path, repair, dry=asked.dry_run))
     else:

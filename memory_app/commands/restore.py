@@ -11,7 +11,7 @@ import time
 from typing import Any, Final
 
 from memory_app.commands import backup
-from memory_app.commands.memory import changed, located, opened, read_whole, refuse_read_only, write_over
+from memory_app.commands.memory import apply_change, locate, open_store, read_whole, refuse_read_only, write_over
 from memory_app.commands.screen.terminal import output, safe, say, write_json
 from memory_app.commands.upkeep import states
 from memory_app.commands.upkeep.differences import Difference
@@ -41,7 +41,7 @@ def register(parser: argparse.ArgumentParser) -> None:
         help="a number or a time from --list, or a path (default: the newest whole backup)",
     )
     parser.add_argument(
-        "--from", dest="folder", metavar="FOLDER", help="where the copies are (default: beside the file)"
+        "--from", dest="folder", metavar="FOLDER", help="the folder of the copies (default: beside the file)"
     )
     parser.add_argument("--list", action="store_true", help="list backups and states of the history; restore none")
     parser.add_argument("--dry-run", action="store_true", help="show what would change; change nothing")
@@ -49,7 +49,7 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 def run(asked: argparse.Namespace) -> int:
-    path = located(asked, writes=not asked.dry_run and not asked.list).path
+    path = locate(asked, writes=not asked.dry_run and not asked.list).path
     if asked.list:
         _list(path, asked.folder, as_json=asked.json)
         return 0
@@ -65,7 +65,7 @@ def run(asked: argparse.Namespace) -> int:
         return 0
     refuse_read_only(path)
     if present is None or document.reads_as_memory(present):
-        kept = _restored(path, state.data, wanted)
+        kept = _restore(path, state.data, wanted)
     else:
         kept = _replace(path, wanted)
     _tell(asked.json, difference, state, kept, dry=False)
@@ -103,7 +103,7 @@ def _tell_note(note: str) -> None:
     say(f"memory-server: {note}")
 
 
-def _restored(path: str, data: bytes, wanted: Graph) -> str | None:
+def _restore(path: str, data: bytes, wanted: Graph) -> str | None:
     """Write the chosen graph through the store, and return the backup of the file that it replaces; None if there was
     no file.
     """
@@ -114,8 +114,8 @@ def _restored(path: str, data: bytes, wanted: Graph) -> str | None:
             return graph, None
         return wanted, None if present is None else states.back_up(path, present)[0]
 
-    with opened(path) as store:
-        return changed(store, change, "restore")
+    with open_store(path) as store:
+        return apply_change(store, change, "restore")
 
 
 def _replace(path: str, wanted: Graph) -> str:

@@ -14,7 +14,7 @@ import secrets
 import sys
 from typing import Any, Final
 
-from memory_app.commands.memory import located
+from memory_app.commands.memory import locate
 from memory_app.commands.screen.terminal import output
 from memory_app.disk.folders import make_folders
 from memory_app.errors import UsageError
@@ -118,7 +118,7 @@ def _make_token(path: str | None) -> int:
 
 
 def _serve_http(asked: argparse.Namespace) -> int:
-    granted = _granted(asked)
+    granted = _read_access(asked)
     end_at_once_on_signals()
     report = Notices(sys.maxsize if asked.access_log else _LOGGED)
     paths = _memories(asked, report)
@@ -140,7 +140,7 @@ def _serve_http(asked: argparse.Namespace) -> int:
     return serve(paths, report, granted, key)
 
 
-def _granted(asked: argparse.Namespace) -> Access:
+def _read_access(asked: argparse.Namespace) -> Access:
     if not 0 < asked.max_body <= _LARGEST_BODY_MIB:
         raise UsageError(f"--max-body {asked.max_body:g}: give MiB, {_LARGEST_BODY_MIB} at most.")
     if asked.rate < 0 or asked.max_streams < 1:
@@ -164,7 +164,7 @@ def _granted(asked: argparse.Namespace) -> Access:
 
 def _memories(asked: argparse.Namespace, report: Notices) -> dict[str, str]:
     if not asked.memory:
-        location = located(asked, writes=not asked.read_only)
+        location = locate(asked, writes=not asked.read_only)
         report(f"memory file: {shown(location.path)} ({location.why})")
         return {"": location.path}
     if asked.file or asked.profile:
@@ -177,7 +177,7 @@ def _memories(asked: argparse.Namespace, report: Notices) -> dict[str, str]:
                 f"--memory {given}: give a new name of lower-case letters and digits, and a file, such as "
                 "work=/srv/work.jsonl."
             )
-        location = located(argparse.Namespace(file=found[2], profile=None), writes=not asked.read_only)
+        location = locate(argparse.Namespace(file=found[2], profile=None), writes=not asked.read_only)
         paths[found[1]] = location.path
     if len({os.path.realpath(path) for path in paths.values()}) < len(paths):
         raise UsageError("Two of the memories are one file. Give each a file of its own.")

@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from memory_app.commands.memory import existing, opened
+from memory_app.commands.memory import open_store, require_memory
 from memory_app.commands.screen import portrait
 from memory_app.commands.screen.terminal import output, say, write_json
 from memory_app.commands.upkeep import past, states
@@ -28,8 +28,8 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 def run(asked: argparse.Namespace) -> int:
-    path = existing(asked).path
-    with opened(path) as store:
+    path = require_memory(asked).path
+    with open_store(path) as store:
         graph = store.graph()
     lines, status = [], 0
     for name in asked.names:
@@ -64,7 +64,7 @@ def _named(graph: Graph, name: str) -> EntityLine | str:
     if len(same) == 1:
         return graph.entities[same[0]]
     near = same or [other for other in graph.entities if wanted in fold(other)] or _similar(wanted, graph)
-    hint = f" Did you mean {' or '.join(shown(other) for other in near[:3])}?" if near else " Try: search"
+    hint = f" Did you mean {' or '.join(shown(other) for other in near[:3])}?" if near else " Try: search."
     return f"no entity is named {shown(name)}.{hint}"
 
 

@@ -9,7 +9,7 @@ import os
 from collections import Counter
 from typing import Any, Final
 
-from memory_app.commands.memory import existing, opened
+from memory_app.commands.memory import open_store, require_memory
 from memory_app.commands.screen.terminal import Terminal, columns, cut, output, padded, safe, write_json
 from memory_app.graph.graph import Graph
 from memory_app.text import counted
@@ -33,9 +33,9 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 def run(asked: argparse.Namespace) -> int:
-    location = existing(asked)
-    with opened(location.path) as store:
-        numbers = _counted(store.graph())
+    location = require_memory(asked)
+    with open_store(location.path) as store:
+        numbers = _count(store.graph())
     numbers = {"file": location.path, "bytes": os.stat(location.path).st_size, **numbers}
     if asked.json:
         write_json(numbers)
@@ -44,7 +44,7 @@ def run(asked: argparse.Namespace) -> int:
     return 0
 
 
-def _counted(graph: Graph) -> dict[str, Any]:
+def _count(graph: Graph) -> dict[str, Any]:
     observations: list[int] = []
     size = longest = 0
     types: Counter[str] = Counter()

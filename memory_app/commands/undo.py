@@ -9,7 +9,7 @@ import argparse
 import os
 from typing import Any, Final
 
-from memory_app.commands.memory import changed, located, opened, refuse_read_only
+from memory_app.commands.memory import apply_change, locate, open_store, refuse_read_only
 from memory_app.commands.screen.terminal import output, say, write_json
 from memory_app.commands.upkeep import past, states
 from memory_app.commands.upkeep.differences import Difference
@@ -31,8 +31,8 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 def run(asked: argparse.Namespace) -> int:
-    path = located(asked, writes=not asked.dry_run and not asked.list).path
-    with opened(path, quiet=True) as store:
+    path = locate(asked, writes=not asked.dry_run and not asked.list).path
+    with open_store(path, quiet=True) as store:
         if asked.list:
             return _list(path, store.graph(), as_json=asked.json)
         step = past.chosen(asked.which, path, store.graph())
@@ -41,11 +41,11 @@ def run(asked: argparse.Namespace) -> int:
         stamp = os.path.basename(step.generation.path)
 
         def change(graph: Graph) -> tuple[Graph, Difference]:
-            # Found anew: what others have changed since belongs to their own steps.
+            # Found again: later changes of others belong to their own steps.
             after = past.chosen(stamp, path, graph).undo(graph)
             return after, Difference.between(graph, after)
 
-        done = change(store.graph())[1] if asked.dry_run else changed(store, change, "undo")
+        done = change(store.graph())[1] if asked.dry_run else apply_change(store, change, "undo")
     _tell(step, done, asked)
     return 0
 

@@ -27,7 +27,7 @@ from typing import Final
 from urllib.parse import quote, urlencode
 
 from memory_app import viewer
-from memory_app.commands.memory import existing, opened, same_file, write_new
+from memory_app.commands.memory import open_store, require_memory, same_file, write_new
 from memory_app.commands.screen.terminal import output, safe, say
 from memory_app.commands.upkeep import past
 from memory_app.commands.upkeep.differences import Difference
@@ -47,7 +47,7 @@ EXAMPLES: Final = (
 _PAGE: Final = re.compile(rf"memory-view-[0-9a-f]{{32}}\.html({TEMPORARY.pattern})?")
 _PROFILE: Final = re.compile(r"memory(-[A-Za-z0-9._-]{1,64})?\.jsonl")
 _OLD: Final = 24 * 3600.0
-"""Seconds after which nobody reads a page among the temporary files any more."""
+"""Seconds after which nobody still reads a page among the temporary files."""
 _LOGGED: Final = 4000
 """Characters on the terminal about what goes wrong while the page is open."""
 
@@ -61,10 +61,10 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 def run(asked: argparse.Namespace) -> int:
-    location = existing(asked)
+    location = require_memory(asked)
     if asked.output is not None and same_file(asked.output, location.path):
         raise UsageError("--output is the memory file itself. Name another file.")
-    with opened(location.path) as store:
+    with open_store(location.path) as store:
         graph = store.graph()
     if asked.entity is not None and asked.entity not in graph.entities and asked.entity not in graph.touching:
         raise UsageError(f"no entity has the name {shown(asked.entity)}. Look for it with: search")

@@ -81,16 +81,16 @@ def page(graph: str, source: Source) -> str:
 
     The result must be written as UTF-8. For text that is not JSON, the page says so.
     """
-    return _made(graph, source, _plain_list(graph), "frozen.js", "")
+    return _make(graph, source, _plain_list(graph), "frozen.js", "")
 
 
 def served_page() -> str:
     """Make the page that gets its memory from the program that serves it. It contains nothing of a memory itself."""
     words = "<p>The memory cannot be shown without them. `view --output FILE` makes a page that can.</p>"
-    return _made("null", Source("Memory"), words, "connection.js", "connect-src 'self'; ")
+    return _make("null", Source("Memory"), words, "connection.js", "connect-src 'self'; ")
 
 
-def _made(graph: str, source: Source, plain: str, connection: str, allowed: str) -> str:
+def _make(graph: str, source: Source, plain: str, connection: str, allowed: str) -> str:
     style = _part("viewer.css")
     script = '(() => {\n"use strict";\n' + "\n".join(_part(name) for name in (connection, *_SCRIPT_PARTS)) + "})();\n"
     policy = (

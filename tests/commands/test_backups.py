@@ -89,7 +89,13 @@ def test_a_dry_run_says_what_would_change(home: Path, memory: Path) -> None:
     write(memory, entity("Only"), entity("Ann", "person", ["Sings"]))
     before = (memory.read_bytes(), sorted(os.listdir(home)))
     out = run("restore", "--dry-run", "--file", memory, home=home).out
-    for text in ("Only", "Acme, Café Zürich", "would go", "would come back", "2 observations of 1 entity: Ann (2)"):
+    for text in (
+        "Only",
+        "Acme, Café Zürich",
+        "would be removed",
+        "would come back",
+        "2 observations of 1 entity: Ann (2)",
+    ):
         assert text in out
     assert before == (memory.read_bytes(), sorted(os.listdir(home)))
 

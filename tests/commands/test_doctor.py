@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from memory_app.commands.clients.catalogue import CLIENTS, Machine, places
-from memory_app.commands.upkeep.places import remote, synced
+from memory_app.commands.upkeep.places import remote, sync_service
 from memory_app.commands.upkeep.trials import trials
 from memory_app.disk import calls as disk
 from memory_app.disk.mounts import kind_of
@@ -71,7 +71,7 @@ def test_a_file_that_is_no_memory_is_found(home: Path) -> None:
     path.write_text("dear diary")
     result = doctor("--file", path, home=home)
     assert result.status == 1
-    assert "it holds something else" in result.out
+    assert "it contains something else" in result.out
 
 
 def test_a_path_that_cannot_be_meant_does_not_end_the_visit(home: Path) -> None:
@@ -290,12 +290,12 @@ def test_a_local_folder_is_not_remote(home: Path) -> None:
 
 
 def test_folders_of_sync_services_are_known(home: Path) -> None:
-    assert synced(str(home)) == ""
+    assert sync_service(str(home)) == ""
     inside = home / "OneDrive - Acme" / "notes"
     inside.mkdir(parents=True)
-    assert synced(str(inside)) == "OneDrive"
+    assert sync_service(str(inside)) == "OneDrive"
     (home / ".stfolder").mkdir()
-    assert synced(str(home / "other")) == "Syncthing"
+    assert sync_service(str(home / "other")) == "Syncthing"
 
 
 def test_a_sync_service_is_known_before_the_folder_is_there(home: Path) -> None:

@@ -17,7 +17,7 @@ from memory_app.commands.exports.notes import notes as exported_notes
 from memory_app.commands.imports import Read, decoded
 from memory_app.commands.imports.csv_table import table
 from memory_app.commands.imports.markdown import notes, page
-from memory_app.commands.upkeep.union import united
+from memory_app.commands.upkeep.union import unite
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.jsonl.records import new_entity, new_relation
@@ -92,7 +92,7 @@ def test_what_export_writes_import_reads_back(
     data = b"".join(writer(form)(Memory.of(graph), Options()))
     back = read(form, data)
     assert not back.left
-    assert facts(united(Graph.empty(), Graph.of(back.contents), other_lines=False)) == facts(graph)
+    assert facts(unite(Graph.empty(), Graph.of(back.contents), other_lines=False)) == facts(graph)
 
 
 @given(parts=graphs)
@@ -103,7 +103,7 @@ def test_notes_that_export_writes_import_reads_back(
     written = list(exported_notes(Memory.of(graph)))
     back = notes([(name.removesuffix(".md"), text.decode()) for name, text in written])
     assert not back.left
-    assert facts(united(Graph.empty(), Graph.of(back.contents), other_lines=False)) == facts(graph)
+    assert facts(unite(Graph.empty(), Graph.of(back.contents), other_lines=False)) == facts(graph)
 
 
 def test_the_files_of_notes_have_names_that_every_system_takes() -> None:
@@ -353,7 +353,7 @@ def test_memories_of_mem0_are_observations_of_whom_they_are_about(way: str, home
     put(home / "mem0.json", json.dumps(items if way == "list" else {"results": items, "relations": links}))
     new = home / "new.jsonl"
     result = run("import", home / "mem0.json", "--file", new, home=home)
-    assert (result.status, result.err) == (1, "1 item not taken: item without a memory\n")
+    assert (result.status, result.err) == (1, "1 item not imported: item without a memory\n")
     entities, relations = facts(Graph.of(document.read(new.read_bytes())))
     assert entities == [("ann", "user", ["Likes tea | \U0001f600"]), ("memories", "memory", ["=1"])]
     assert relations == (set() if way == "list" else {("ann", "bo", "knows")})
@@ -389,7 +389,7 @@ def test_a_backup_of_openmemory_is_read_as_document_and_as_lines(ending: str, ow
     put(home / f"memories.{ending}", written)
     new = home / "new.jsonl"
     result = run("import", home / f"memories.{ending}", "--file", new, home=home)
-    assert (result.status, result.err) == (1, "1 item not taken: memory that was deleted\n")
+    assert (result.status, result.err) == (1, "1 item not imported: memory that was deleted\n")
     assert [(name, texts) for name, _, texts in facts(Graph.of(document.read(new.read_bytes())))[0]] == [
         (owner, ["Likes tea"])
     ]

@@ -228,7 +228,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         ("{config}/opencode/opencode.json", "{config}/opencode/opencode.jsonc"),
         "opencode.json",
         comments=True,
-        after="Start it anew.",
+        after="Restart it.",
         fills=r"\{(?:env|file):[^}]*\}",
         program="opencode",
     ),
@@ -256,7 +256,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         "goose",
         ("{goose}/config.yaml",),
         after="Start a new session; `goose info -v` shows the extensions.",
-        name="memory-server",  # goose has an extension of its own that is called memory
+        name="memory-server",  # goose has its own extension called memory
         program="goose",
     ),
     "continue": Client(

@@ -13,7 +13,7 @@ from memory_app.text import shown
 
 IMAGE: Final = "mcp/memory"
 _RUN: Final = ("run", "-i", "--rm", "--pull=never")
-"""Only the image that was built here: the name belongs to nobody, so a registry might give a stranger's."""
+"""Only the image that was built here: nobody owns the name, so a registry might deliver a stranger's image."""
 
 _VOLUME: Final = "claude-memory"
 _FOLDER: Final = "/data"

@@ -61,7 +61,7 @@ def servers(client: Client, path: str, text: str, keys: Sequence[str] | None = N
     return found
 
 
-def edited(client: Client, path: str, name: str, start: Start) -> Edit:
+def with_server(client: Client, path: str, name: str, start: Start) -> Edit:
     """The file with our server under this name. UsageError if the edit would change anything else, or have to guess."""
     before, text, held, there = _entry_of(client, path, name)
     known = entry.found(name, there)
@@ -81,7 +81,7 @@ def edited(client: Client, path: str, name: str, start: Start) -> Edit:
     return _edit(client, path, before, text, held, name, entry.changes(client.style, start, there, name), known)
 
 
-def removed(client: Client, path: str, name: str) -> Edit:
+def without_server(client: Client, path: str, name: str) -> Edit:
     """The file without the entry with this name. UsageError if the entry is missing or not ours, or if the edit would
     have to guess.
     """
@@ -137,7 +137,7 @@ def write(edit: Edit, backup_folder: str | None = None) -> str | None:
     return None
 
 
-def changed_value(path: str, keys: Sequence[str], change: Callable[[Any], Any]) -> Edit:
+def with_value(path: str, keys: Sequence[str], change: Callable[[Any], Any]) -> Edit:
     """A JSON file with another value at these keys and everything else unchanged. `change` receives the present
     value.
     """
@@ -178,7 +178,7 @@ def _edit(
         raise UsageError(f"{shown(path)} was not changed: {error}.") from error
     expected = _copy(held)
     for keys, value in changes:
-        entry.applied(expected, [*client.keys, name, *keys], value)
+        entry.apply(expected, [*client.keys, name, *keys], value)
     if not _alike(_data(client, path, after), expected, client.keys):
         raise UsageError(f"{shown(path)} was not changed: it cannot be edited in place. Add the entry by hand.")
     bom = _BOM if before is not None and before.startswith(_BOM) else ""

@@ -134,7 +134,7 @@ def _texts(env: object) -> dict[str, str]:
     return {str(key): str(value) for key, value in env.items()} if isinstance(env, Mapping) else {}
 
 
-def applied(entry: Any, path: Sequence[str], value: Any) -> None:
+def apply(entry: Any, path: Sequence[str], value: Any) -> None:
     """Make one change in a plain data structure."""
     for key in path[:-1]:
         entry = entry.setdefault(key, {})

@@ -49,7 +49,7 @@ def command_line(start: Start, tokens: int, platform: str) -> str:
         if name in start.env:
             words += [option, start.env[name]]
     rest = {name: value for name, value in start.env.items() if name not in (FILE, PROFILE)}
-    if platform == "win32":  # a shell like that of Git for Windows, where a backslash is no folder
+    if platform == "win32":  # a shell like that of Git for Windows, where a backslash does not separate folders
         return " ".join(f'"{word.replace(chr(92), "/")}"' if re.search(r"[\s\\]", word) else word for word in words)
     assignments = [f"{name}={shlex.quote(value)}" for name, value in rest.items()]
     return " ".join([*assignments, shlex.join(words)])

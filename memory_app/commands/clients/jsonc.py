@@ -16,7 +16,7 @@ _COMMENT: Final = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
 _WORD: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null")
 _DEEPEST: Final = 200
 _UNIT: Final = "  "
-_SHORT: Final = 100  # characters of an array that stands on one line
+_SHORT: Final = 100  # characters of an array that is written on one line
 _scan_string: Final = json.decoder.scanstring  # type: ignore[attr-defined]
 
 
@@ -188,7 +188,7 @@ def _inserted(text: str, node: Node, key: str, value: Any) -> str:
         if not inside.strip():
             new = f"{line_end}{inner}{name}{_written(text, value, inner)}{line_end}{outer}"
             return text[: node.start + 1] + new + text[close:]
-        at = node.start + 1 + len(inside.rstrip())  # behind comments
+        at = node.start + 1 + len(inside.rstrip())  # after comments
         return text[:at] + f"{line_end}{inner}{name}{_written(text, value, inner)}{line_end}{outer}" + text[close:]
     last = node.members[-1][2]
     comma = "" if _has_comma(text, last.end, close) else ","

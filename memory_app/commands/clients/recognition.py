@@ -120,7 +120,7 @@ def _unwrapped(words: list[str]) -> tuple[list[str], dict[str, str], bool]:
             if inside is None:
                 return words, environ, False
             words = inside
-        elif name == "wsl":  # another system with folders of its own
+        elif name == "wsl":  # another system with its own folders
             words, plain = _without_options(words[1:]), False
         elif len(words) == 1 and " " in words[0] and _base(words[0].split()[0]) in (*_RUNNERS, "env"):
             words = _split(words[0]) or words  # a whole command line in the place of the command
@@ -148,7 +148,7 @@ def _kind(words: Sequence[str]) -> tuple[Kind, Container | None]:
     if name == "memory-server" or _ARCHIVE.fullmatch(_last(words[0])):
         return "ours", None
     script = next((word for word in args if not word.startswith("-")), "")
-    if _ARCHIVE.fullmatch(_last(script)):  # a Python under whatever name
+    if _ARCHIVE.fullmatch(_last(script)):  # a Python under any name
         return "ours", None
     if _PYTHONS.fullmatch(name):
         module = any(pair == ("-m", "memory_app") for pair in itertools.pairwise(args))

@@ -50,7 +50,7 @@ def remove(text: str, path: Path) -> str:
     """The text without this key or table and everything below it. NotToml if it is written in another table's value."""
     found = [one for one in statements(text) if one.path[: len(path)] == path]
     if not found:
-        raise NotToml(f"{'.'.join(path)} is not written as a [table] or key of its own: remove it by hand")
+        raise NotToml(f"{'.'.join(path)} is not written as a separate [table] or key: remove it by hand")
     for one in reversed(found):
         start = text.rfind("\n", 0, one.value) + 1
         if one.header and text[:start].endswith(("\n\n", "\n\r\n")):  # the blank line that set it apart

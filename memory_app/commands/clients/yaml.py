@@ -53,7 +53,7 @@ def entries(text: str, top: str) -> list[Entry]:
         part = _undashed(lines[start:end])
         items = _items(part, 0, len(part))
         if _is_list(lines, block):
-            value = _tried(part, items)
+            value = _values(part, items)
             name = value.get("name") if isinstance(value, dict) else None
             found.append(Entry(str(name or ""), start, end, value))
         else:
@@ -82,7 +82,7 @@ def put(text: str, top: str, name: str, changes: Sequence[tuple[tuple[str, ...],
     part = _undashed(lines[one.start : one.end])
     for path, value in changes:
         way = path if as_list else (_items(part, 0, len(part))[0].key, *path)
-        part = _changed(part, 0, len(part), way, value, end_of_line)
+        part = _change(part, 0, len(part), way, value, end_of_line)
     if as_list:
         dash = len(lines[one.start]) - len(lines[one.start].lstrip(" "))
         part[0] = f"{part[0][:dash]}-{part[0][dash + 1 :]}"
@@ -193,7 +193,7 @@ def _items(lines: Sequence[str], start: int, end: int) -> list[_Item]:
     ]
 
 
-def _tried(lines: Sequence[str], items: Sequence[_Item]) -> Any:
+def _values(lines: Sequence[str], items: Sequence[_Item]) -> Any:
     try:
         return {item.key: _value(lines, item) for item in items}
     except NotYaml:
@@ -252,7 +252,7 @@ def _flow(text: str) -> Any:
     return [_scalar(part.strip()) for part in parts if part.strip()]
 
 
-def _changed(lines: list[str], start: int, end: int, path: Sequence[str], value: Any, line_end: str) -> list[str]:
+def _change(lines: list[str], start: int, end: int, path: Sequence[str], value: Any, line_end: str) -> list[str]:
     """The lines with one value set or removed in the mapping between `start` and `end`."""
     items = _items(lines, start, end)
     item = next((one for one in items if one.key == path[0]), None)
@@ -276,7 +276,7 @@ def _changed(lines: list[str], start: int, end: int, path: Sequence[str], value:
     if item.inline and not _without_comment(item.inline) == "":
         raise NotYaml(f"{path[0]} is not written as a block: write its entries on lines of their own first")
     below = next(i for i in range(item.start + 1, item.end) if _content(lines[i]))
-    return _changed(lines, below, item.end, path[1:], value, line_end)
+    return _change(lines, below, item.end, path[1:], value, line_end)
 
 
 def _with_new(text: str, lines: list[str], top: str, name: str, value: Any, as_list: bool, line_end: str) -> str:

@@ -60,7 +60,7 @@ FORMS: Final[Mapping[str, Form]] = {
 }
 
 NOTES: Final = "notes"
-"""The form that is no file but a folder: the module `notes`."""
+"""The format that is a folder instead of a file: the module `notes`."""
 
 
 def writer(form: str) -> Writer:

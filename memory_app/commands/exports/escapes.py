@@ -16,10 +16,10 @@ NO_LINE: Final = "&nbsp;"
 
 _SPECIAL: Final = re.compile(r"[\\`*{}\[\]<>#|~&!$@^=:]|(?<![^\W_])_|_(?![^\W_])")
 """Anywhere in a text: emphasis, code, links, HTML, tables, entities, mathematics, mentions and bare addresses. An
-underscore within a word is none of them."""
+underscore within a word is not one of them."""
 
 _SPECIAL_IN_LINK: Final = re.compile(r"[\\\[\]|#]|&(?=#?\w+;)")
-"""In the target of a link, which programs take as it stands."""
+"""In the target of a link, which programs read unchanged."""
 
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f]")
 

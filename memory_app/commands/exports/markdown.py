@@ -13,7 +13,7 @@ from memory_app.commands.exports.escapes import inline, item, reference
 from memory_app.jsonl.records import RelationLine
 
 MISSING: Final = "not in the memory"
-"""Stands in the place of a type below the name of a relation's end that is no entity."""
+"""Replaces the type below the name of a relation's end that is not an entity."""
 
 TO: Final = "\u2192"
 FROM: Final = "\u2190"

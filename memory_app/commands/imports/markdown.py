@@ -28,7 +28,7 @@ _PROPERTY: Final = re.compile(r"([A-Za-z_][\w -]*):(?:[ \t]+(.*))?$")
 _ENTRY: Final = re.compile(r"[ \t]*-[ \t]+(.*)$")
 _IN_LIST: Final = re.compile(r"[ ]*\"(?:\\.|[^\"\\])*\"|[ ]*'(?:[^']|'')*'|[^,]+")
 _TAKEN: Final = frozenset({"title", "type", "missing", "aliases", "permalink"})
-"""Properties that are no observations: the last two say nothing that the title does not say."""
+"""Properties that are not observations: the last two repeat the title."""
 
 
 class Block(NamedTuple):

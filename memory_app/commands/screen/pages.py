@@ -26,7 +26,7 @@ _PIECE: Final = re.compile(rf"\s+|[{_WIDE}](?:(?<![{_CLOSING}])`)?[{_CLOSING}]*|
 closes something."""
 
 
-def rendered(markdown: str, out: Terminal) -> Iterator[str]:
+def render(markdown: str, out: Terminal) -> Iterator[str]:
     """The page's lines."""
     lines = markdown.replace("\r\n", "\n").split("\n")
     place = 0

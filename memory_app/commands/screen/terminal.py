@@ -119,7 +119,7 @@ def write_bytes(chunks: Iterable[bytes]) -> None:
     sys.stdout.buffer.flush()
 
 
-def tracked(items: Iterable[T], total: int, what: str) -> Iterator[T]:
+def track(items: Iterable[T], total: int, what: str) -> Iterator[T]:
     """The items, with a progress bar on the terminal if the work takes long."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield from items

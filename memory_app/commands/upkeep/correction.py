@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 
-from memory_app.commands.memory import changed, located, opened, refuse_read_only
+from memory_app.commands.memory import apply_change, locate, open_store, refuse_read_only
 from memory_app.commands.screen.terminal import output, say, write_json
 from memory_app.commands.upkeep.differences import Difference
 from memory_app.errors import GraphError, UsageError
@@ -24,19 +24,19 @@ def correct(asked: argparse.Namespace, command: str, change: Callable[[Graph], G
     """Make the change, or only report what it would do; return the exit status. A change that breaks a rule changes
     nothing.
     """
-    path = located(asked, writes=not asked.dry_run).path
+    path = locate(asked, writes=not asked.dry_run).path
 
     def apply(graph: Graph) -> tuple[Graph, Difference]:
         after = change(graph)
         return after, Difference.between(graph, after)
 
-    with opened(path, quiet=True) as store:
+    with open_store(path, quiet=True) as store:
         try:
             if asked.dry_run:
                 difference = apply(store.graph())[1]
             else:
                 refuse_read_only(path)
-                difference = changed(store, apply, command)
+                difference = apply_change(store, apply, command)
         except GraphError as error:
             if "not found" not in str(error):
                 raise UsageError(str(error)) from error

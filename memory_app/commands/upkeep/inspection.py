@@ -58,7 +58,7 @@ class Inspection(NamedTuple):
     findings: list[Finding]
 
 
-def inspected(data: bytes, tracker: Tracker) -> Inspection:
+def inspect(data: bytes, tracker: Tracker) -> Inspection:
     """The contents of a memory file, and its oddities. `tracker` receives the lines to be worked on."""
     try:
         contents = document.read(data)
@@ -151,7 +151,7 @@ class _Reader:
 
     def _other(self, number: int, raw: bytes, *, last: bool) -> None:
         """Record a piece that is not a record of ours."""
-        kind, text = judged(raw)
+        kind, text = judge(raw)
         if kind == "unreadable" and last:
             kind, text = "torn", "it ends before the record does"
         if kind:
@@ -220,7 +220,7 @@ class _Reader:
         self.findings.append(Finding(kind, text, _numbers([number])))
 
 
-def judged(raw: bytes) -> tuple[str, str]:
+def judge(raw: bytes) -> tuple[str, str]:
     """What a line without a record of ours is: its kind of finding, "" for a program's marker, and why."""
     try:
         text = raw.decode()

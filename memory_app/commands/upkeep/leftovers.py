@@ -105,7 +105,7 @@ def _file(path: str, real: str) -> list[Finding]:
     elif os.name != "nt" and status.st_mode & 0o022:
         found.append(Finding("file", f"others can write it (mode {stat.S_IMODE(status.st_mode):o})"))
     if os.path.islink(path):
-        pass  # a link is in order: it is followed, and a second lock stands beside the real file
+        pass  # a link is in order: it is followed, and a second lock is beside the real file
     if status.st_nlink > 1:
         found.append(Finding("file", "it has a second name (hard link), which a save leaves with the old content"))
     return found

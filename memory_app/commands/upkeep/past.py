@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from memory_app.commands.memory import read_whole
 from memory_app.commands.upkeep import states
 from memory_app.commands.upkeep.differences import Difference
-from memory_app.commands.upkeep.recovery import undone
+from memory_app.commands.upkeep.recovery import undo_change
 from memory_app.errors import StoreError, UsageError
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
@@ -40,7 +40,7 @@ class Step(NamedTuple):
         """The graph without this change. For a person's command, what it added is removed again. A tool's change may be
         followed by others without a generation between them, so only what it removed comes back.
         """
-        return undone(graph, self.before, self.after, both=bool(self.generation.reason))
+        return undo_change(graph, self.before, self.after, both=bool(self.generation.reason))
 
 
 def steps(path: str, present: Graph) -> Iterator[Step]:
@@ -67,7 +67,7 @@ def undoable(path: str, present: Graph) -> Iterator[Step]:
 def chosen(which: str, path: str, present: Graph) -> Step:
     """The change with this number or time. UsageError if there is none."""
     number = int(which) if which.isdecimal() and len(which) < 5 else None
-    wanted = None if number else states.named(which, history.generations(os.path.realpath(path)))
+    wanted = None if number else states.find_named(which, history.generations(os.path.realpath(path)))
     count = 0
     for step in undoable(path, present):
         count = step.number

@@ -41,7 +41,7 @@ def remote(folder: str, platform: str) -> str:
     return kind if _REMOTE.fullmatch(kind) else ""
 
 
-def synced(folder: str) -> str:
+def sync_service(folder: str) -> str:
     """The service that seems to copy the folder; "" for none."""
     path = os.path.realpath(folder)
     parts = path.replace("\\", "/").split("/")

@@ -14,7 +14,7 @@ from memory_app.jsonl.lines import items_of, with_items, without_observations
 from memory_app.jsonl.records import EntityLine
 
 
-def undone(graph: Graph, before: Graph, after: Graph, *, both: bool) -> Graph:
+def undo_change(graph: Graph, before: Graph, after: Graph, *, both: bool) -> Graph:
     """`graph` without the change that turned `before` into `after`; `graph` itself if nothing of it is left to undo.
 
     With `both`, what the change added is removed too, as far as nothing newer depends on it.
@@ -22,8 +22,8 @@ def undone(graph: Graph, before: Graph, after: Graph, *, both: bool) -> Graph:
     difference = Difference.between(before, after)
     made = graph
     if both:
-        made = taken_out(made, after, difference.second)
-    made = brought_back(made, before, difference.first)
+        made = take_out(made, after, difference.second)
+    made = bring_back(made, before, difference.first)
     for name, (was, became) in difference.types.items():
         line = made.entities.get(name)
         if line is not None and line.entity_type == became:
@@ -31,7 +31,7 @@ def undone(graph: Graph, before: Graph, after: Graph, *, both: bool) -> Graph:
     return made
 
 
-def brought_back(graph: Graph, source: Graph, side: Side) -> Graph:
+def bring_back(graph: Graph, source: Graph, side: Side) -> Graph:
     """The graph with the parts of `source` that `side` names. An existing entity keeps its type and gets what it lacks.
     A missing entity comes back; if `side` names only some of its observations, it has only those.
     """
@@ -52,7 +52,7 @@ def brought_back(graph: Graph, source: Graph, side: Side) -> Graph:
     return graph.replacing(longer).adding(new, [line.placed(line.order) for line in relations])
 
 
-def taken_out(graph: Graph, source: Graph, side: Side) -> Graph:
+def take_out(graph: Graph, source: Graph, side: Side) -> Graph:
     """The graph without the parts that `side` names, as `source` had them. An entity stays if it has gained an
     observation or relation.
     """

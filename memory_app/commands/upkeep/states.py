@@ -70,7 +70,7 @@ def prune(path: str, keep: int, folder: str | None, present: str) -> list[Copy]:
         raise StoreError(f"{shown(error.filename or path)} could not be removed: {error.strerror or error}.") from error
 
 
-def listed(path: str, folder: str | None = None) -> list[Copy]:
+def list_backups(path: str, folder: str | None = None) -> list[Copy]:
     """The backups of a memory file, newest first."""
     return copies.listed(copies.backups_of(path, folder))
 
@@ -78,7 +78,7 @@ def listed(path: str, folder: str | None = None) -> list[Copy]:
 def all_of(path: str, folder: str | None = None) -> list[Copy | Generation]:
     """The backups, and the states in the history beside the memory, newest first."""
     kept = [] if folder else history.generations(os.path.realpath(path))
-    return sorted([*listed(path, folder), *kept], key=lambda one: one.seconds, reverse=True)
+    return sorted([*list_backups(path, folder), *kept], key=lambda one: one.seconds, reverse=True)
 
 
 def damage(copy: Copy) -> str:
@@ -114,7 +114,7 @@ def is_cut(data: bytes) -> bool:
 
 def newest(path: str, folder: str | None, tell: Callable[[str], None]) -> State:
     """The newest backup that is whole and a memory; `tell` receives a line for each one that is skipped."""
-    found = listed(path, folder)
+    found = list_backups(path, folder)
     for one in found:
         reason = damage(one)
         if not reason:
@@ -134,12 +134,12 @@ def chosen(which: str, path: str, folder: str | None, tell: Callable[[str], None
     """The requested backup: a number of the list, a time, a name, or the path of any file. `tell` receives a line if it
     is not whole.
     """
-    found = listed(path, folder)
+    found = list_backups(path, folder)
     one: Copy | Generation | None
     if which.isdecimal() and len(which) < 5:
-        one = _numbered(which, found, path)
+        one = _by_number(which, found, path)
     else:
-        one = named(which, [*found, *history.generations(os.path.realpath(path))])
+        one = find_named(which, [*found, *history.generations(os.path.realpath(path))])
     if one is None and not os.path.exists(which):
         raise UsageError(
             f"{shown(which)} is neither a backup of {shown(path)} nor a state of its history nor a file. "
@@ -171,7 +171,7 @@ def _read(path: str) -> State:
     return State(path, data, document.read(data))
 
 
-def _numbered(which: str, found: list[Copy], path: str) -> Copy:
+def _by_number(which: str, found: list[Copy], path: str) -> Copy:
     if not found:
         raise UsageError(f"there are no backups of {shown(path)}. Name the file to restore.")
     if not 1 <= int(which) <= len(found):
@@ -179,7 +179,7 @@ def _numbered(which: str, found: list[Copy], path: str) -> Copy:
     return found[int(which) - 1]
 
 
-def named(which: str, found: Sequence[Copy | Generation]) -> Copy | Generation | None:
+def find_named(which: str, found: Sequence[Copy | Generation]) -> Copy | Generation | None:
     """The state with this name or time. The time is as lists show it, or in UTC with a Z, or the beginning of one."""
     for one in found:
         if which in (one.stamp, os.path.basename(one.path)):

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from memory_app.commands.upkeep.places import remote, synced
+from memory_app.commands.upkeep.places import remote, sync_service
 from memory_app.disk import calls, whole
 from memory_app.errors import StoreError
 from memory_app.lock.lock import Lock
@@ -53,7 +53,7 @@ def trials(folder: str, path: str, kept: str | None = None) -> list[Trial]:
             ("a second name never overwrites (hard links)", False, _links),
             ("its clock is this machine's", True, _clock),
         ):
-            tried.append(_tried(what, needed, call, names))
+            tried.append(_try(what, needed, call, names))
             if not tried[-1].ok and call is _creates:
                 if not os.access(folder, os.W_OK) or tried[-1].text in _REFUSED:
                     tried[-1] = Trial("files can be created in this folder", False, tried[-1].text)
@@ -66,7 +66,7 @@ def trials(folder: str, path: str, kept: str | None = None) -> list[Trial]:
     return [*tried, _space(folder), *_kind(kept or folder)]
 
 
-def _tried(what: str, needed: bool, call: Callable[[list[str]], str], names: list[str]) -> Trial:
+def _try(what: str, needed: bool, call: Callable[[list[str]], str], names: list[str]) -> Trial:
     try:
         trouble = call(names)
     except OSError as error:
@@ -177,7 +177,7 @@ def _kind(folder: str) -> list[Trial]:
         found.append(
             Trial("it is on this machine", None, f"it looks like {kind}: let one machine at a time write there")
         )
-    service = synced(folder)
+    service = sync_service(folder)
     if service:
         text = f"{service} copies it: two machines that write at the same time leave conflict copies (see merge)"
         found.append(Trial("no sync service copies it", None, text))

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from memory_app.commands.upkeep.inspection import judged
+from memory_app.commands.upkeep.inspection import judge
 from memory_app.graph.graph import Graph
 from memory_app.jsonl.lines import with_observations
 from memory_app.jsonl.records import EntityLine
 
 
-def united(first: Graph, second: Graph, *, other_lines: bool) -> Graph:
+def unite(first: Graph, second: Graph, *, other_lines: bool) -> Graph:
     """The union; the first graph itself if nothing was missing. With `other_lines`, the second's lines that are not
     records of ours are added too.
     """
@@ -43,4 +43,4 @@ def _lacking(line: EntityLine, other: EntityLine) -> list[str]:
 
 def _others(graph: Graph) -> Iterable[bytes]:
     """The lines that are not records of ours, without the markers by which programs know their files."""
-    return dict.fromkeys(raw for raw in (*graph.head, *graph.tail) if judged(raw)[0])
+    return dict.fromkeys(raw for raw in (*graph.head, *graph.tail) if judge(raw)[0])
