@@ -29,6 +29,7 @@ OFFICIAL: Final = "@anthropic-ai/mcpb@2.1.2"
 
 _HOME: Final = "~/memory-server"
 _SERVER: Final = "server/memory-server.pyz"
+_ICON: Final = "icon.png"  # the sign of the viewer's page, 512 pixels square as the specification recommends
 _DATE: Final = (2026, 1, 1, 0, 0, 0)
 _ARGUMENT: Final = "${arguments.%s}"
 
@@ -48,6 +49,7 @@ def manifest() -> dict[str, Any]:
         ),
         "author": {"name": "The memory-server authors"},
         "license": "MIT",
+        "icon": _ICON,
         "keywords": ["memory", "knowledge graph", "jsonl"],
         "server": {
             "type": "python",
@@ -62,7 +64,7 @@ def manifest() -> dict[str, Any]:
         },
         "user_config": {
             "memory_file": {
-                "type": "string",
+                "type": "string",  # the picker of "file" can only name what exists, and the memory may be new
                 "title": "Memory file",
                 "description": "Where the memory is kept: a file, or a folder for a memory.jsonl in it.",
                 "default": f"{_HOME}/memory.jsonl",
@@ -92,6 +94,7 @@ def entries(archive: Path) -> dict[str, bytes]:
     """The bundle's files."""
     return {
         "manifest.json": json.dumps(manifest(), indent=2, ensure_ascii=False).encode() + b"\n",
+        _ICON: (inputs.ROOT / "build" / _ICON).read_bytes(),
         "LICENSE": (inputs.ROOT / "LICENSE").read_bytes(),
         _SERVER: archive.read_bytes(),
     }

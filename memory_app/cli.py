@@ -52,6 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from memory_app.errors import UsageError
 
     _give_threads_room()
+    _let_owner_in()
     try:
         asked = read_arguments(sys.argv[1:] if arguments is None else arguments)
         if asked.command is None:
@@ -104,6 +105,13 @@ def _give_threads_room() -> None:
             _thread.stack_size(_STACK)
         except (ValueError, RuntimeError):  # no such stack here: the system's own must do
             pass
+
+
+def _let_owner_in() -> None:
+    """Let the owner read and write what this process creates: a umask may keep others out, but not us."""
+    if os.name != "nt":
+        mask = os.umask(0o077)
+        os.umask(mask & ~0o700)
 
 
 def _print(what: str) -> int:

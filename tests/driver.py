@@ -27,6 +27,7 @@ Message = dict[str, Any]
 Era = Literal["2025", "2026"]
 
 PATIENCE: Final = 20.0  # seconds; a busy two-core machine needs far less, a hang is still found soon
+_PING: Final = "the driver's ping"
 VERSIONS: Final[Mapping[Era, str]] = {"2025": "2025-06-18", "2026": "2026-07-28"}
 ENVELOPE: Final[Mapping[str, Any]] = {
     "io.modelcontextprotocol/protocolVersion": VERSIONS["2026"],
@@ -71,6 +72,8 @@ class Driver:
         self._unsent = threading.Semaphore(0)
         self._stderr: list[bytes] = []
         self._reading = threading.Event()
+        self.pings: list[float] = []  # seconds that each waited for its answer, see `keep_pinging`
+        self._ping_sent: float | None = None
         self._next_id = 0
         self.process = subprocess.Popen(
             [os.fspath(part) for part in argv],
@@ -100,8 +103,10 @@ class Driver:
         while piece := self.process.stdout.read(1 << 20):
             *ended, rest = piece.split(b"\n")
             for end in ended:
-                self._lines.put(b"".join([*pending, end, b"\n"]))
+                line = b"".join([*pending, end, b"\n"])
                 pending.clear()
+                if self._ping_sent is None or not self._is_pong(line):
+                    self._lines.put(line)
             if rest:
                 pending.append(rest)
         if pending:
@@ -279,6 +284,26 @@ class Driver:
         request_id = self.start("subscriptions/listen", {"notifications": {"resourceSubscriptions": [uri]}})
         self.notification("notifications/subscriptions/acknowledged", before + 1)
         return request_id
+
+    def keep_pinging(self, every: float = 0.05) -> None:
+        """From now on ping the server beside everything else, this many seconds after each answer; see `pings`."""
+
+        def go_on() -> None:
+            while self.process.poll() is None:
+                if self._ping_sent is None:
+                    self._ping_sent = time.monotonic()
+                    self.send({"jsonrpc": "2.0", "id": _PING, "method": "ping"})
+                time.sleep(every)  # the distance itself: nothing is waited for
+
+        threading.Thread(target=go_on, daemon=True).start()
+
+    def _is_pong(self, line: bytes) -> bool:
+        if len(line) > 200 or _PING.encode() not in line or json.loads(line).get("id") != _PING:
+            return False
+        assert self._ping_sent is not None
+        self.pings.append(time.monotonic() - self._ping_sent)
+        self._ping_sent = None
+        return True
 
     # -- the process -------------------------------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ from memory_app.commands.help import topics
 from memory_app.commands.screen.pages import render
 from memory_app.commands.screen.terminal import Terminal, columns
 from memory_app.location.environment import SET_BY_PEOPLE
-from memory_app.lock import heartbeat, lock
+from memory_app.lock import heartbeat, lock, stale
 from memory_app.server import messages
 from memory_app.storage import memory_file
 from memory_app.tools import arguments, plans
@@ -227,10 +227,10 @@ def test_the_limits_that_are_told_are_those_of_the_program() -> None:
     assert f"{limits}, a search of at most {arguments.LONGEST_QUERY} characters" in text(README)
     assert f"waits** for the lock {lock.WAIT:.0f} seconds at most" in text(README)
     assert f"{large} GiB for the file, {answer} MiB for a line and for an answer" in text(GUIDE / "reliability.md")
-    assert f"not renewed for {lock.UNREFRESHED:.0f} seconds" in text(GUIDE / "how-it-works.md")
+    assert f"not renewed for {stale.UNREFRESHED:.0f} seconds" in text(GUIDE / "how-it-works.md")
     for rule, seconds in (
         ("The holder renews the lock's time while it works | every", heartbeat.INTERVAL),
-        ("A lock that nobody renewed is removed | after", lock.UNREFRESHED),
+        ("A lock that nobody renewed is removed | after", stale.UNREFRESHED),
         ("A call that cannot get the lock fails, and nothing is written | after", lock.WAIT),
     ):
         assert f"| {rule} {seconds:.0f} seconds |" in text(GUIDE / "lock.md")

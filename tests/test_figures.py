@@ -17,7 +17,7 @@ import pytest
 from memory_app.commands import brief
 from memory_app.disk import whole
 from memory_app.graph import loose
-from memory_app.lock import heartbeat, lock
+from memory_app.lock import heartbeat, lock, stale
 from memory_app.server import lifetime, messages, service, updates
 from memory_app.server.http import access, asgi, guard, limits, run, sessions, streams, transport
 from memory_app.storage import history, inplace, memory_file, replaced
@@ -32,7 +32,7 @@ CONSTANTS: Final[Mapping[str, frozenset[float]]] = {
     "second": frozenset(
         {
             lock.WAIT,
-            lock.UNREFRESHED,
+            stale.UNREFRESHED,
             heartbeat.INTERVAL,
             lifetime.SAVE_SECONDS,
             limits.KEEP_ALIVE_SECONDS,

@@ -20,9 +20,15 @@ _TYPE: Final = "unknown"
 
 
 def register(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="an entity's name")
-    parser.add_argument("texts", nargs="*", metavar="TEXT", help="a fact")
-    parser.add_argument("--type", default=_TYPE, metavar="TYPE", help=f"the type of a new entity (default: {_TYPE})")
+    parser.add_argument("name", type=correction.stored_text, metavar="NAME", help="an entity's name")
+    parser.add_argument("texts", type=correction.stored_text, nargs="*", metavar="TEXT", help="a fact")
+    parser.add_argument(
+        "--type",
+        type=correction.stored_text,
+        default=_TYPE,
+        metavar="TYPE",
+        help=f"the type of a new entity (default: {_TYPE})",
+    )
     correction.register(parser)
 
 

@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from typing import Final
 
 from memory_app.commands.frame import program
-from memory_app.commands.memory import apply_change, locate, open_store
+from memory_app.commands.memory import apply_change, from_stdin, locate, open_store
 from memory_app.commands.screen.terminal import output, say, write_bytes
 from memory_app.errors import GraphError, UsageError
 from memory_app.text import shown
@@ -53,7 +52,7 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def _decode(written: str | None) -> object:
-    text = sys.stdin.buffer.read().decode("utf-8-sig", "replace") if written == "-" else written
+    text = from_stdin().decode("utf-8-sig", "replace") if written == "-" else written
     if text is None or not text.strip():
         return {}
     try:

@@ -1,11 +1,13 @@
 """Edit the facts of an entity in your editor, one per line. The memory is locked only after the editor has closed, and
 only what you changed is changed: facts that others stored meanwhile stay. Nothing is changed if the file cannot be read
-or is empty, or if the editor ends with an error.
+or is empty, or if the editor ends with an error. If your text cannot be stored, it is kept for a day in your temporary
+folder, and a message says where.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import difflib
 import os
 import re
@@ -17,26 +19,27 @@ from typing import Final
 from memory_app.commands.memory import open_store, read_whole, refuse_read_only, require_memory
 from memory_app.commands.screen.terminal import output, say
 from memory_app.commands.upkeep import correction
-from memory_app.disk.private import private_file
-from memory_app.errors import StoreError, UsageError
+from memory_app.disk.private import keep_private_file, private_file
+from memory_app.errors import UsageError
 from memory_app.graph import changes
 from memory_app.graph.changes import Addition, Deletion
 from memory_app.graph.corrections import replace_observation
 from memory_app.graph.graph import Graph
-from memory_app.text import SURROGATE, shown
+from memory_app.text import shown
 
 EXAMPLES: Final = (
     ("edit Ann", "edit the facts about Ann"),
     ("edit Ann --dry-run", "edit them, and only show what would change"),
 )
 
+_FILE: Final = "facts.txt"
 _ESCAPES: Final = {"\\": "\\\\", "\n": "\\n", "\r": "\\r"}
 _MEANT: Final = {"\\": "\\", "n": "\n", "r": "\r", "#": "#"}
 _ESCAPE: Final = re.compile(r"\\(.?)", re.DOTALL)
 
 
 def register(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="an entity's name")
+    parser.add_argument("name", type=correction.stored_text, metavar="NAME", help="an entity's name")
     correction.register(parser)
 
 
@@ -52,11 +55,19 @@ def run(asked: argparse.Namespace) -> int:
         say(f"memory-server: {shown(text)}.{correction.meant(graph, text)}")
         return 1
     old = [text for text in line.observations() if text.strip()]  # a blank one has no line that could be told
-    new = _run_editor(asked.name, old)
-    if new is None or new == old:
-        output().line("Nothing was changed.")
-        return 0
-    return correction.correct(asked, "edit", lambda graph: apply_edit(graph, asked.name, old, new))
+    typed = _run_editor(asked.name, old)
+    try:
+        new = read(_decode(typed))
+        if new is None or new == old:
+            output().line("Nothing was changed.")
+            return 0
+        status = correction.correct(asked, "edit", lambda graph: apply_edit(graph, asked.name, old, new))
+    except BaseException:
+        _keep(typed)
+        raise
+    if status:
+        _keep(typed)
+    return status
 
 
 def apply_edit(graph: Graph, name: str, old: list[str], new: list[str]) -> Graph:
@@ -109,22 +120,30 @@ def _line(fact: str) -> str:
     return f"\\{text}" if text.startswith("#") else text
 
 
-def _run_editor(name: str, facts: list[str]) -> list[str] | None:
+def _run_editor(name: str, facts: list[str]) -> bytes:
+    """The bytes that the editor leaves in the file."""
     command = _editor()
-    with private_file("facts.txt", text_for_editor(name, facts).encode()) as path:
+    with private_file(_FILE, text_for_editor(name, facts).encode()) as path:
         try:
             status = subprocess.run([*command, path], check=False).returncode
         except OSError as error:
             raise UsageError(f"{shown(command[0])} could not be started: {error.strerror}. Set EDITOR.") from error
         if status:
             raise UsageError(f"{shown(command[0])} ended with status {status}. Nothing was changed.")
-        try:
-            text = read_whole(path).decode("utf-8-sig")
-        except (UnicodeDecodeError, StoreError):
-            raise UsageError("the edited file is not UTF-8. Nothing was changed.") from None
-        if SURROGATE.search(text):
-            raise UsageError("the edited file is not UTF-8. Nothing was changed.")
-        return read(text)
+        return read_whole(path)
+
+
+def _decode(typed: bytes) -> str:
+    try:
+        return typed.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise UsageError("the edited file is not UTF-8. Nothing was changed.") from None
+
+
+def _keep(typed: bytes) -> None:
+    """Save the text that could not be stored: it may be the work of an hour."""
+    with contextlib.suppress(OSError):
+        say(f"memory-server: what you wrote is in {shown(keep_private_file(_FILE, typed))} for a day.")
 
 
 def _editor() -> list[str]:

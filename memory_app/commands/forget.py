@@ -27,7 +27,13 @@ EXAMPLES: Final = (
 
 
 def register(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", nargs="+", metavar="NAME", help="an entity's name, exactly as it is stored")
+    parser.add_argument(
+        "names",
+        type=correction.stored_text,
+        nargs="+",
+        metavar="NAME",
+        help="an entity's name, exactly as it is stored",
+    )
     parser.add_argument("--everywhere", action="store_true", help="erase it from history and backups too, after asking")
     parser.add_argument("--from", dest="folder", metavar="FOLDER", help="a folder of backups to erase it from as well")
     parser.add_argument("--yes", action="store_true", help="with --everywhere: do not ask")

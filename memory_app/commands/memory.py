@@ -18,6 +18,7 @@ from memory_app.jsonl import document
 from memory_app.location.choice import Location, surroundings
 from memory_app.location.environment import history_days
 from memory_app.location.migration import find
+from memory_app.storage.history import NOT_KEPT
 from memory_app.storage.store import Store
 from memory_app.text import shown
 
@@ -53,9 +54,16 @@ def require_memory(asked: argparse.Namespace, *, writes: bool = False) -> Locati
 
 @contextlib.contextmanager
 def open_store(path: str, *, quiet: bool = False) -> Iterator[Store]:
-    """The store of a memory. What it tolerates in the file is reported once, on stderr, unless `quiet` is set."""
+    """The store of a memory. What it tolerates in the file is reported once, on stderr, unless `quiet` is set; a
+    missing earlier state is always reported.
+    """
     days = history_days(os.environ, sys.platform)
-    store = Store(path, lambda notice: None if quiet else say(f"memory-server: {notice}"), history_days=days)
+
+    def report(notice: str) -> None:
+        if not quiet or NOT_KEPT in notice:
+            say(f"memory-server: {notice}")
+
+    store = Store(path, report, history_days=days)
     try:
         yield store
     finally:
@@ -114,7 +122,14 @@ def contents_of(path: str) -> document.Contents:
 
 def bytes_of(path: str) -> bytes:
     """All bytes of a file; `-` is stdin."""
-    return sys.stdin.buffer.read() if path == "-" else read_whole(path)
+    return from_stdin() if path == "-" else read_whole(path)
+
+
+def from_stdin() -> bytes:
+    """All bytes of stdin. A person at a terminal gets a line that says how to end the input."""
+    if sys.stdin.isatty():
+        say("Write or paste it here. " + ("Ctrl-Z and Enter end it." if os.name == "nt" else "Ctrl-D ends it."))
+    return sys.stdin.buffer.read()
 
 
 def contents_in(data: bytes, path: str) -> document.Contents:

@@ -17,8 +17,8 @@ EXAMPLES: Final = (
 
 
 def register(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", metavar="A", help="the entity that is removed")
-    parser.add_argument("target", metavar="B", help="the entity that stays")
+    parser.add_argument("source", type=correction.stored_text, metavar="A", help="the entity that is removed")
+    parser.add_argument("target", type=correction.stored_text, metavar="B", help="the entity that stays")
     correction.register(parser)
 
 

@@ -15,8 +15,10 @@ EXAMPLES: Final = (
 
 
 def register(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("old", metavar="OLD", help="the entity's name")
-    parser.add_argument("new", metavar="NEW", help="its new name; no other entity may have it")
+    parser.add_argument("old", type=correction.stored_text, metavar="OLD", help="the entity's name")
+    parser.add_argument(
+        "new", type=correction.stored_text, metavar="NEW", help="its new name; no other entity may have it"
+    )
     correction.register(parser)
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 from typing import Any, Final
 
 from memory_app.commands.memory import open_store, require_memory
-from memory_app.commands.screen.terminal import Terminal, columns, cut, output, padded, safe, write_json
+from memory_app.commands.screen.terminal import Terminal, columns, cut, output, padded, safe, width, write_json
 from memory_app.graph.graph import Graph
 from memory_app.text import counted
 
@@ -21,6 +21,7 @@ EXAMPLES: Final = (
 
 _TOP: Final = 8
 _BAR: Final = 24
+_SHORTEST_BAR: Final = 4  # columns, where the terminal is narrow and the names are long
 _CHARACTERS_A_TOKEN: Final = 4
 """What English text comes to, roughly; other languages need more tokens."""
 
@@ -106,10 +107,11 @@ def _bars(out: Terminal, title: str, counts: dict[str, int]) -> None:
     more = f"  (the first {_TOP} of {len(counts):,})" if len(counts) > _TOP else ""
     out.line(out.styled(title, "bold") + out.styled(more, "dim"))
     shown = [(safe(name) or "(none)", count) for name, count in list(counts.items())[:_TOP]]
-    widest = min(max(columns(name) for name, _ in shown), 40)
+    widest = min(max(columns(name) for name, _ in shown), 40, max(width() - 12 - _SHORTEST_BAR, 8))
+    longest = min(_BAR, max(width() - 12 - widest, _SHORTEST_BAR))
     largest = max(count for _, count in shown)
     for name, count in shown:
-        bar = "#" * max(round(count / largest * _BAR), 1)
+        bar = "#" * max(round(count / largest * longest), 1)
         out.line(f"  {padded(_cut(name, widest), widest)} {count:>8,} {out.styled(bar, 'cyan')}")
 
 

@@ -55,7 +55,7 @@ def _tell(step: Step, done: Difference, asked: argparse.Namespace) -> None:
         write_json({"change": _as_json(step), "dryRun": asked.dry_run, **done.as_json("removed", "restored")})
         return
     out = output()
-    when = states.time_of(step.generation)
+    when = states.when(step.generation.seconds)
     if done.is_empty:
         out.line(f"There is nothing to bring back: everything that the change of {when} removed is there.")
         return

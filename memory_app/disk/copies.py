@@ -7,7 +7,6 @@ but files whose names have exactly this form is listed or removed. All errors ar
 
 from __future__ import annotations
 
-import calendar
 import contextlib
 import os
 import re
@@ -60,6 +59,8 @@ def listed(series: Series) -> list[Copy]:
         entries = os.listdir(series.folder or ".")
     except OSError:
         return []
+    from calendar import timegm  # slow to load, and the start is to be fast
+
     found = []
     for entry in entries:
         stamp = entry[len(series.start) : len(entry) - len(series.ending)]
@@ -67,7 +68,7 @@ def listed(series: Series) -> list[Copy]:
             continue
         path = series.path(stamp)
         with contextlib.suppress(OSError, ValueError):  # it has just gone, or its time is none
-            seconds = calendar.timegm(time.strptime(stamp, _FORM))
+            seconds = timegm(time.strptime(stamp, _FORM))
             status = os.stat(path)
             if stat.S_ISREG(status.st_mode):
                 found.append(Copy(path, stamp, seconds, status.st_size, status.st_mtime_ns == seconds * 10**9))

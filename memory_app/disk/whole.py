@@ -21,7 +21,6 @@ import contextlib
 import errno
 import os
 import re
-import secrets
 import stat
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -103,7 +102,7 @@ def holds(path: str, signature: Signature, chunks: Iterable[bytes]) -> bool:
 
 def temporary(path: str) -> str:
     """The name of a new temporary file for `path` that nobody can guess."""
-    return f"{path}.{secrets.token_hex(16)}.tmp"
+    return f"{path}.{os.urandom(16).hex()}.tmp"
 
 
 def temporaries(path: str) -> list[str]:

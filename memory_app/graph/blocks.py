@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import compress, repeat
 from operator import contains
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import Any, Final, Generic, TypeVar
 
 from memory_app.jsonl.records import EntityLine, RelationLine
 
@@ -32,13 +32,13 @@ T = TypeVar("T")
 class Block(Generic[L]):
     """The lines of one block, with their folded text and their joined bytes once these were needed."""
 
-    __slots__ = ("_folded", "_holders", "_joined", "_kept", "_starts", "lines")
+    __slots__ = ("_folded", "_holders", "_joined", "_starts", "lines", "made")
 
     def __init__(self, lines: tuple[L, ...]) -> None:
         self.lines = lines
         self._folded: str | None = None
         self._joined: bytes | None = None
-        self._kept: Any = None
+        self.made: Any = None  # see `kept`
         self._starts: list[int] = []
         self._holders: dict[str, int] = {}
 
@@ -50,9 +50,10 @@ class Block(Generic[L]):
 
     def kept(self, made_of: Callable[[Sequence[L]], T]) -> T:
         """The result of `made_of` for the lines. It is computed once, so always pass the same function."""
-        if self._kept is None:
-            self._kept = made_of(self.lines)
-        return cast("T", self._kept)
+        if self.made is None:
+            self.made = made_of(self.lines)
+        made: T = self.made
+        return made
 
     def lines_with(self, query: str, folded: Callable[[L], str]) -> Iterator[L]:
         """The lines whose folded text contains the query, which does not span lines. `folded` gives a line's text."""

@@ -29,6 +29,7 @@ from memory_app.jsonl.records import (
     SOURCE_KEYS,
     TARGET_KEYS,
     EntityLine,
+    Form,
     RelationLine,
 )
 
@@ -115,7 +116,7 @@ def absorbed(line: EntityLine, other: EntityLine) -> EntityLine:
         if text is not None and text not in have:
             lacking.setdefault(text, raw)
     made = with_items(line, list(lacking.values())) if lacking else line
-    own = _OWN_OF_OBSERVATIONS if other.part else _OWN_OF_ENTITIES
+    own = _OWN_OF_OBSERVATIONS if other.form is Form.PART else _OWN_OF_ENTITIES
     return with_other_keys(made, other, own, OTHER_VALUES)
 
 

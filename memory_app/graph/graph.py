@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 
 from memory_app.graph.blocks import Blocks
 from memory_app.jsonl.lines import chunks
-from memory_app.jsonl.records import EntityLine, Line, RelationLine
+from memory_app.jsonl.records import EntityLine, Form, Line, RelationLine
 
 L = TypeVar("L", EntityLine, RelationLine)
 
@@ -90,45 +90,28 @@ class Graph:
     @classmethod
     def of(cls, parts: Parts) -> Graph:
         """The graph that a file's parts describe."""
-        words: dict[str, str] = {}  # one object for each text that stands in many lines
-        entity_lines: list[EntityLine] = []
-        relation_lines: list[RelationLine] = []
+        lines = parts.lines
+        entity_lines = _placed([line for line in lines if isinstance(line, EntityLine)])
+        relation_lines = _placed([line for line in lines if isinstance(line, RelationLine)])
         entities: dict[str, EntityLine] = {}
-        relations: dict[tuple[str, str, str], RelationLine] = {}
         entity_repeats: dict[str, list[EntityLine]] = {}
-        relation_repeats: dict[tuple[str, str, str], list[RelationLine]] = {}
-        for line in parts.lines:
-            if isinstance(line, EntityLine):
-                line = _placed(line, len(entity_lines))
-                line.entity_type = words.setdefault(line.entity_type, line.entity_type)
-                entity_lines.append(line)
-                if line.part or entities.setdefault(line.name, line) is not line:
-                    entity_repeats.setdefault(line.name, []).append(line)
-            else:
-                line = _placed(line, len(relation_lines))
-                line.source = words.setdefault(line.source, line.source)
-                line.target = words.setdefault(line.target, line.target)
-                line.relation_type = words.setdefault(line.relation_type, line.relation_type)
-                relation_lines.append(line)
-                key = (line.source, line.target, line.relation_type)
-                if relations.setdefault(key, line) is not line:
-                    relation_repeats.setdefault(key, []).append(line)
+        for line in entity_lines:
+            if line.form is Form.PART or entities.setdefault(line.name, line) is not line:
+                entity_repeats.setdefault(line.name, []).append(line)
         for name, also in entity_repeats.items():
             if name not in entities:
                 continue  # observations without their entity, which the file format does not hand in
             first = entities[name].placed(entities[name].order, tuple(also))
             entities[name] = entity_lines[first.order] = first
-        for key, others in relation_repeats.items():
-            one = relations[key].placed(relations[key].order, tuple(others))
-            relations[key] = relation_lines[one.order] = one
+        relations = _first_relations(relation_lines)
         return cls(
             entities,
-            _touching(relations.values()),
+            _touching(relations),
             Blocks.of(entity_lines),
             Blocks.of(relation_lines),
             parts.head,
             parts.tail,
-            bool(entity_repeats or relation_repeats),
+            bool(entity_repeats) or relations is not relation_lines,
         )
 
     def in_batch(self, batch: Batch) -> Graph:
@@ -286,12 +269,33 @@ def _exchange(
             touching.pop(name, None)
 
 
-def _placed(line: L, order: int) -> L:
-    """The line at its place. A line that was just read belongs to no other graph yet and need not be copied."""
-    if line.order < 0:
-        line.order = order
-        return line
-    return line.placed(order)
+def _placed(lines: list[L]) -> list[L]:
+    """The lines at the places 0, 1, 2, …; new ones are changed in place: no graph has them yet."""
+    for place, line in enumerate(lines):
+        if line.order < 0:
+            line.order = place
+        elif line.order != place:
+            lines[place] = line.placed(place)
+    return lines
+
+
+def _first_relations(lines: list[RelationLine]) -> list[RelationLine]:
+    """Each relation once, by its first line, which gets the further ones; the list itself if none stands there twice.
+
+    Hashes tell that there are none at a third of the memory, and leave no gaps between what stays.
+    """
+    if len({hash((line.source, line.target, line.relation_type)) for line in lines}) == len(lines):
+        return lines
+    first: dict[tuple[str, str, str], RelationLine] = {}
+    repeats: dict[tuple[str, str, str], list[RelationLine]] = {}
+    for line in lines:
+        key = (line.source, line.target, line.relation_type)
+        if first.setdefault(key, line) is not line:
+            repeats.setdefault(key, []).append(line)
+    for key, others in repeats.items():
+        one = first[key].placed(first[key].order, tuple(others))
+        first[key] = lines[one.order] = one
+    return list(first.values())
 
 
 def _placed_from(lines: Iterable[L], place: int) -> list[L]:
@@ -321,9 +325,16 @@ def _order(line: RelationLine) -> int:
 
 
 def _touching(relations: Iterable[RelationLine]) -> dict[str, tuple[RelationLine, ...]]:
-    found: dict[str, list[RelationLine]] = {}
+    """The relations by the names at their ends."""
+    found: dict[str, Any] = {}  # the relation itself, a list from the second on; tuples take their places at the end
     for line in relations:
-        found.setdefault(line.source, []).append(line)
-        if line.target != line.source:
-            found.setdefault(line.target, []).append(line)
-    return {name: tuple(lines) for name, lines in found.items()}
+        for name in (line.source, line.target):
+            there = found.setdefault(name, line)
+            if type(there) is list:
+                if there[-1] is not line:
+                    there.append(line)
+            elif there is not line:
+                found[name] = [there, line]
+    for name, lines in found.items():
+        found[name] = tuple(lines) if type(lines) is list else (lines,)
+    return found

@@ -37,7 +37,7 @@ _MANY: Final = 800  # entities that are scored; a common word alone names no mor
 _LOOKED_AT: Final = 40  # the best of them, whose relations and texts are looked at
 _RELATIONS: Final = 50  # of one entity that are looked at
 _LONG_TEXT: Final = 20_000  # characters of an entity's observations that are looked at
-_LONG_SEARCHES: Final = 8  # words of one query that are looked for as misspelt or inside others
+_LONG_SEARCHES: Final = 6  # words of one query that are looked for as misspelt or inside others
 
 _IN_NAME: Final = 1.5
 _IN_TYPE: Final = 0.7
@@ -263,8 +263,11 @@ class _Search:
             sure = like**2 if self._misses_any and like < 0.95 else 1.0 if like >= 0.7 else like
             held += sure * one.rarity * one.term.weight * (0.3 if one.term.weak else 1.0)
             strong += like >= 0.7 and not one.term.weak and one.rarity > 0.25 * self._highest and not one.term.run
-            if max(in_name, in_told) >= 0.6 and not one.term.weak and one.name_rarity >= 0.4 * self._highest:
-                named += max(self._share(one, name), self._share(one, told_name))
+            as_name = max(in_name, in_told)
+            if as_name >= 0.6 and not one.term.weak and one.name_rarity >= 0.4 * self._highest:
+                # "code" is not the name of "Coding Style" where nothing else that was asked for is there.
+                sureness = as_name**2 if self._misses_any else 1.0
+                named += sureness * max(self._share(one, name), self._share(one, told_name))
             for at, likeness in enumerate(likes):
                 single[at] += likeness * one.rarity * weight
         if score:

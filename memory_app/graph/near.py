@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import SequenceMatcher
 from typing import Final
 
 from memory_app.graph.blocks import SEPARATOR, Block
@@ -101,6 +100,8 @@ def near_names(graph: Graph, name: str) -> list[str]:
     key = key_of(name) if len(name) <= _LONGEST else ""
     if not key:
         return []
+    from difflib import SequenceMatcher  # slow to load, and the start is to be fast
+
     scored: dict[str, float] = {}
     for candidate in _candidates(graph, name, key):
         other = key_of(candidate)
@@ -146,12 +147,15 @@ def _candidates(graph: Graph, name: str, key: str) -> Iterable[str]:
 def _with_key(blocks: Sequence[Block[EntityLine]], key: str) -> Iterator[str]:
     """The names that have this key. The last block is as a rule new with every entity, too short-lived for marks."""
     mark, part = hash(key) % _MARKS, f"{SEPARATOR}{key}{SEPARATOR}"
-    last = len(blocks) - 1
-    for number, block in enumerate(blocks):
-        keys = _keys(block)
-        if number == last or keys.may_hold(mark):
-            for place in keys.places(part):
+    # No call for a block that cannot hold it: there may be thousands, for each of thousands of new names.
+    worth = [block for block in blocks[:-1] if block.made is None or block.made.marks is None or block.made.marks[mark]]
+    for block in worth:
+        if _keys(block).may_hold(mark):
+            for place in _keys(block).places(part):
                 yield block.lines[place].name
+    for block in blocks[-1:]:
+        for place in _keys(block).places(part):
+            yield block.lines[place].name
 
 
 def _with(graph: Graph, part: str) -> Iterator[str]:

@@ -15,7 +15,7 @@ from typing import TypeVar
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.jsonl.lines import read_line
-from memory_app.jsonl.records import EntityLine, Line, RelationLine
+from memory_app.jsonl.records import EntityLine, Form, Line, RelationLine
 
 L = TypeVar("L", EntityLine, RelationLine)
 
@@ -134,7 +134,7 @@ def _only_record(raw: bytes) -> Line:
     found = read_line(raw)
     if len(found) != 1 or isinstance(found[0], bytes) or found[0].raw != raw:
         raise _NotPatchable
-    if isinstance(found[0], EntityLine) and found[0].part:
+    if isinstance(found[0], EntityLine) and found[0].form is Form.PART:
         raise _NotPatchable
     return found[0]
 

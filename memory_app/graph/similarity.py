@@ -92,6 +92,9 @@ def less_like(vocabulary: Vocabulary, term: Term, has_kin: bool) -> dict[str, fl
                     found.setdefault(other, 0.5 if other.endswith(stem) else 0.45)
             if found:
                 break
+    elif 5 <= len(word) <= 6:  # a German word that is one letter from an English one may still end a compound
+        for other in vocabulary.holding(word, at_end=True):
+            found.setdefault(other, 0.5)
     if not found and not has_kin and len(word) >= 8:
         found = _parts(vocabulary, word)
     return found

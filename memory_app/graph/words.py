@@ -21,6 +21,7 @@ _CAMEL: Final = re.compile("(?<=[a-zß-öø-ÿа-яё])(?=[A-ZÀ-ÖØ-ÞА-ЯЁ]
 _HYPHENED: Final = re.compile("[^\\W\\d_][^\\W_]*(?:[-\u2010\u2011][^\\W_]+)+")
 _HYPHENS: Final = re.compile("[-\u2010\u2011]")
 _HAS_CAMEL: Final = re.compile("[a-zß-öø-ÿа-яё][A-ZÀ-ÖØ-ÞА-ЯЁ]")  # as _CAMEL, which takes half as long again to find
+_LATIN_WORD: Final = re.compile("[^\\W_]+")
 _NO_ASCII_WORD: Final = {code: " " for code in range(128) if not chr(code).isalnum()}
 _HAN: Final = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff"
 _HIRAGANA: Final = "\u3041-\u3096\u309d\u309e"
@@ -197,8 +198,9 @@ def read_query(query: str) -> Query:
 
 def _query_words(query: str, lists: _Lists) -> Iterator[tuple[str, int, bool]]:
     """Each word or piece, the number of the run that it is a piece of (0: a word), and whether it has a capital."""
-    capitals = {fold(word) for word in re.findall(r"[^\W\d_]+", _CAMEL.sub(" ", query)) if word[:1].isupper()}
-    folded = _JOINERS.sub("", fold(_CAMEL.sub(" ", query)))
+    split = _LATIN_WORD.sub(_split_camel, query)
+    capitals = {fold(word) for word in re.findall(r"[^\W\d_]+", split) if word[:1].isupper()}
+    folded = _JOINERS.sub("", fold(split))
     if query.isupper() or not lists.nouns_have_capitals.isdisjoint(folded.split()):
         capitals = set()
     parts = _APOSTROPHES.split(folded)
@@ -219,6 +221,12 @@ def _query_words(query: str, lists: _Lists) -> Iterator[tuple[str, int, bool]]:
             run += 1
             for gram in _grams(piece, 3 if spaceless else 2):
                 yield gram, run, False
+
+
+def _split_camel(found: re.Match[str]) -> str:
+    """A word split at its capitals, unless a part is too short to be a word: `iOS` and `macOS` are asked for whole."""
+    parts = _CAMEL.split(found[0])
+    return " ".join(parts) if min(map(len, parts)) >= 3 else found[0]
 
 
 def _is_hiragana(text: str) -> bool:

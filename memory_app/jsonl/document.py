@@ -15,13 +15,14 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from memory_app.errors import MemoryServerError
-from memory_app.jsonl.lines import OWN_MARKER, from_value, read_line
+from memory_app.jsonl.lines import OWN_MARKER, from_value, read_other_form, read_own_form, split_lines
 from memory_app.jsonl.notices import Notice
 from memory_app.jsonl.parser import parse, parse_all, skip_space
-from memory_app.jsonl.records import SOURCE_KEYS, TARGET_KEYS, EntityLine, Line, observations_key
+from memory_app.jsonl.records import SOURCE_KEYS, TARGET_KEYS, EntityLine, Form, Line, observations_key
 
 # First lines by which programs know their own memory files; they hold no facts and stay where they are.
 _MARKER: Final = re.compile(rb'\s*\{\s*"_?type"\s*:\s*"_aim"')
@@ -139,12 +140,13 @@ def _read_lines(data: bytes, known: Mapping[bytes, Line]) -> Contents:
     several_at: list[int] = []
     divided = False
     documents_at: list[int] = []
-    for number, raw in enumerate(data.split(b"\n"), 1):
-        line = known.get(raw)
+    texts: dict[str, str] = {}
+    for number, raw in enumerate(chain.from_iterable(split_lines(data)), 1):
+        line = (known.get(raw) if known else None) or read_own_form(raw, texts)
         if line is not None:
             lines.append(line)
             continue
-        found = read_line(raw)
+        found = read_other_form(raw)
         if len(found) > 1:
             several_at.append(number)
         for piece in found:
@@ -179,14 +181,14 @@ def _read_lines(data: bytes, known: Mapping[bytes, Line]) -> Contents:
 
 def _without_orphans(lines: list[Line]) -> tuple[list[Line], list[bytes]]:
     """Split off the observation lines whose entity no line defines. They are returned as they are in the file."""
-    parts = {line.name for line in lines if isinstance(line, EntityLine) and line.part}
+    parts = {line.name for line in lines if isinstance(line, EntityLine) and line.form is Form.PART}
     if not parts:
         return lines, []
-    parts.difference_update(line.name for line in lines if isinstance(line, EntityLine) and not line.part)
+    parts.difference_update(line.name for line in lines if isinstance(line, EntityLine) and line.form is not Form.PART)
     kept: list[Line] = []
     orphans: list[bytes] = []
     for line in lines:
-        if isinstance(line, EntityLine) and line.part and line.name in parts:
+        if isinstance(line, EntityLine) and line.form is Form.PART and line.name in parts:
             orphans.append(line.raw)
         else:
             kept.append(line)

@@ -22,6 +22,7 @@ from memory_app.jsonl.records import (
     TARGET_KEYS,
     TYPE_KEYS,
     EntityLine,
+    Form,
     Line,
     RelationLine,
     encode,
@@ -46,24 +47,52 @@ _OWN_FORM: Final = re.compile(
 OWN_MARKER: Final = b'{"type":"_memory"}'
 L = TypeVar("L", EntityLine, RelationLine)
 
+_PIECE: Final = 1 << 16  # bytes that are split into lines at once: some 20 microseconds
 _BETWEEN_RECORDS: Final = re.compile(r"[ \t\r,\ufeff]*")
 _scan_string: Final = json.decoder.scanstring  # type: ignore[attr-defined]
+
+
+def split_lines(data: bytes) -> Iterator[list[bytes]]:
+    """The lines of a file, as `split` gives them, in pieces: a split of all holds the interpreter for too long."""
+    start = 0
+    while (end := data.find(b"\n", start + _PIECE)) >= 0:
+        yield data[start:end].split(b"\n")
+        start = end + 1
+    yield data[start:].split(b"\n")
+
+
+def read_own_form(line: bytes, texts: dict[str, str]) -> Line | None:
+    """The record of a line in our own form, None for any other line.
+
+    `texts` holds the names and types read so far, so that each is one object, however many lines say it.
+    """
+    try:
+        own = _OWN_FORM.fullmatch(line.decode())
+    except UnicodeDecodeError:
+        return None
+    if own is None:
+        return None
+    one = texts.setdefault
+    name, entity_type, source, target, relation_type = own.groups()
+    if name is None:
+        return RelationLine(line, one(source, source), one(target, target), one(relation_type, relation_type))
+    return EntityLine(line, one(name, name), one(entity_type, entity_type), Form.OURS)
 
 
 def read_line(line: bytes) -> list[Line | bytes]:
     """The records on one line of a file, in order. Anything that is no record of ours is returned as its bytes. A blank
     line holds nothing.
     """
+    own = read_own_form(line, {})
+    return read_other_form(line) if own is None else [own]
+
+
+def read_other_form(line: bytes) -> list[Line | bytes]:
+    """The same, of a line that is not in our own form."""
     try:
         text = line.decode()
     except UnicodeDecodeError:
         return [line]
-    own = _OWN_FORM.fullmatch(text)
-    if own is not None:
-        name, entity_type, source, target, relation_type = own.groups()
-        if name is None:
-            return [RelationLine(line, source, target, relation_type)]
-        return [EntityLine(line, name, entity_type, True)]
     found: list[Line | bytes] = []
     position = _between(text, 0)
     whole = len(line) == len(text)  # ASCII: a place in the text is a place in the bytes
@@ -89,7 +118,7 @@ def from_value(value: Any, kind: str | None) -> Line | bytes:
     if made is None:
         return encode(value)
     body: dict[str, Any]
-    if isinstance(made, EntityLine) and made.part:
+    if isinstance(made, EntityLine) and made.form is Form.PART:
         raw = encode(value)
         return record(value, raw) or raw
     if isinstance(made, EntityLine):
@@ -169,7 +198,7 @@ def items_of(line: EntityLine) -> list[tuple[str | None, str]]:
 
 def with_name(line: EntityLine, name: str) -> EntityLine:
     """The record with another name. Every other byte stays."""
-    keys = OWNER_KEYS if line.part else ("name",)
+    keys = OWNER_KEYS if line.form is Form.PART else ("name",)
     return _edited(line, _with_value(_editable(line), keys, name))
 
 
@@ -272,7 +301,7 @@ def _span(text: str, key: str) -> tuple[int, int] | None:
 def _in_our_keys(line: EntityLine) -> str:
     """The record's text with our keys in place of the spellings that we also read."""
     text = line.raw.decode()
-    if line.plain:
+    if line.form is Form.OURS:
         return text
     value = parse(text)[0]
     renamed: dict[str | None, str] = {
@@ -319,11 +348,11 @@ def _with_keys(text: str, value: dict[str, Any], renamed: dict[str | None, str],
 
 def _editable(line: EntityLine) -> str:
     """The text in which a record is edited. A record of observations alone keeps its keys."""
-    return line.raw.decode() if line.part else _in_our_keys(line)
+    return line.raw.decode() if line.form is Form.PART else _in_our_keys(line)
 
 
 def _observations_span(line: EntityLine, text: str) -> tuple[int, int] | None:
-    key = observations_key(parse(text)[0]) if line.part else "observations"
+    key = observations_key(parse(text)[0]) if line.form is Form.PART else "observations"
     return None if key is None else _span(text, key)
 
 
@@ -357,7 +386,7 @@ def _said_anew(raw: str, old: str, new: str) -> str:
 
 
 def _edited(line: EntityLine, raw: str) -> EntityLine:
-    made = record(parse(raw)[0], raw.encode(), "observation" if line.part else "entity")
+    made = record(parse(raw)[0], raw.encode(), "observation" if line.form is Form.PART else "entity")
     assert isinstance(made, EntityLine)
     return made.placed(line.order)
 

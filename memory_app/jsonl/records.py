@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from enum import Enum
 from typing import Any, Final, TypeAlias
 
 from memory_app.text import SURROGATE, clean
@@ -49,37 +50,40 @@ _DEEPEST: Final = 200
 _NESTED: Final = frozenset({dict, list})
 
 
+class Form(Enum):
+    """How an entity's record is written."""
+
+    OURS = "in our own form, so that its bytes can be served"
+    OTHER = "in another form"
+    PART = "observations alone, which belong to an entity that another line defines"
+
+
 class EntityLine:
-    """An entity's record: one line. `also` holds the further lines of the same name, on the first of them only.
+    """An entity's record: one line. `also` holds the further lines of the same name, on the first of them only."""
 
-    With `part` it is a record of observations alone, which belongs to an entity that another line defines.
-    """
-
-    __slots__ = ("also", "entity_type", "name", "order", "part", "plain", "raw")
+    __slots__ = ("also", "entity_type", "form", "name", "order", "raw")
 
     def __init__(
         self,
         raw: bytes,
         name: str,
         entity_type: str,
-        plain: bool,
+        form: Form,
         order: int = -1,
         also: tuple[EntityLine, ...] = (),
-        part: bool = False,
     ) -> None:
         self.raw = raw
         self.name = name
         self.entity_type = entity_type
-        self.plain = plain  # the record is in our own form, so that its bytes can be served
+        self.form = form
         self.order = order
         self.also = also
-        self.part = part
 
     def placed(self, order: int, also: tuple[EntityLine, ...] = ()) -> EntityLine:
         """The same record at another place in the file."""
         if order == self.order and also is self.also:
             return self
-        return EntityLine(self.raw, self.name, self.entity_type, self.plain, order, also, self.part)
+        return EntityLine(self.raw, self.name, self.entity_type, self.form, order, also)
 
     def observations(self) -> list[str]:
         """All observations of the entity: those of each line in order, from later lines only what is new."""
@@ -94,13 +98,14 @@ class EntityLine:
 
     def own_observations(self) -> list[str]:
         """The observations of this line alone."""
-        if self.plain and b"\\" not in self.raw:  # then quotes stand around strings only: four keys and the values
+        if self.form is Form.OURS and b"\\" not in self.raw:
+            # Quotes stand around strings only: four keys and the values.
             return self.raw.decode().split('"')[15::2]
         return _observations(json.loads(self.raw))
 
     def served(self) -> bytes:
         """The entity as a JSON object in UTF-8 for an answer: name, entityType, observations and no other key."""
-        if self.plain and not self.also:
+        if self.form is Form.OURS and not self.also:
             return b"{" + self.raw[_ENTITY_CUT:]
         return _entity_json(self.name, self.entity_type, self.observations())
 
@@ -147,7 +152,8 @@ Line: TypeAlias = "EntityLine | RelationLine"
 
 def new_entity(name: str, entity_type: str, observations: Sequence[str]) -> EntityLine:
     """A new record in our form. The texts contain no lone surrogates."""
-    return EntityLine(b'{"type":"entity",' + _entity_json(name, entity_type, observations)[1:], name, entity_type, True)
+    raw = b'{"type":"entity",' + _entity_json(name, entity_type, observations)[1:]
+    return EntityLine(raw, name, entity_type, Form.OURS)
 
 
 def new_relation(source: str, target: str, relation_type: str) -> RelationLine:
@@ -200,12 +206,12 @@ def record(value: Any, raw: bytes, kind: str | None = None) -> Line | None:
         if escaped:
             plain = plain and not SURROGATE.search(name + "".join(value["observations"]) + (entity_type or ""))
             name, entity_type = clean(name), clean(entity_type or "")
-        return EntityLine(raw, name, entity_type or "", plain)
+        return EntityLine(raw, name, entity_type or "", Form.OURS if plain else Form.OTHER)
     if kind == "observation":
         owner = _first(value, OWNER_KEYS)
         if owner is None or not any(key in value for key in OBSERVATION_KEYS) or _is_too_deep(value):
             return None
-        return EntityLine(raw, clean(owner), "", False, part=True)
+        return EntityLine(raw, clean(owner), "", Form.PART)
     if kind == "relation":
         source, target = _first(value, SOURCE_KEYS), _first(value, TARGET_KEYS)
         if source is None or target is None or _is_too_deep(value):

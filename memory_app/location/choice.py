@@ -44,6 +44,8 @@ PACKAGE: Final = os.path.dirname(os.path.dirname(__file__))
 """The folder of memory_app."""
 
 _OLD_FILE_NAME: Final = "memory.json"
+_END_OF_ZIP: Final = b"PK\5\6"  # begins the last record of a zip file
+_END_OF_ZIP_BYTES: Final = 22  # of that record, where no comment follows
 _PROFILE: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
@@ -321,6 +323,13 @@ def _is_archive(program: str) -> bool:
     """Whether the interpreter was given a zip file, in case the archive's launcher did not say so."""
     if program.endswith((".py", ".exe")) or not os.path.isfile(program):
         return False
-    import zipfile  # slow to load, and hardly ever needed
+    try:
+        with open(program, "rb") as file:
+            file.seek(-_END_OF_ZIP_BYTES, os.SEEK_END)
+            if file.read(len(_END_OF_ZIP)) == _END_OF_ZIP:
+                return True
+    except OSError:  # shorter, or not ours to read
+        pass
+    import zipfile  # slow to load, and needed only for one that ends with a comment
 
     return zipfile.is_zipfile(program)

@@ -9,6 +9,8 @@ So a process is named by everything below, and is called gone only when that is 
 | pidns | inode of /proc/self/ns/pid | absent | absent |
 | start | /proc/<pid>/stat, field 22 (ticks since boot) | start in microseconds | creation time (100 ns) |
 
+In a Linux time namespace the ticks are shifted: a process there has no start, and compares none.
+
 Must not: signal a process (on Windows `os.kill(pid, 0)` ends it), write anything.
 """
 
@@ -62,6 +64,8 @@ def gone(pid: int, start: str | None) -> bool:
     """Whether it is proven that our pid namespace has no process with this pid and start time (any start time if
     None).
     """
+    if this_process().start is None:
+        start = None  # nor can the start of another process be told here
     if sys.platform == "win32":
         return _gone_on_windows(pid, start)
     try:
@@ -107,8 +111,19 @@ def _own_start(pid: int) -> str | None:
         return _start_on_windows(pid)
     if sys.platform == "darwin":
         return _start_on_macos(pid)
+    if _has_shifted_ticks():
+        return None
     status = _parse(_text("/proc/self/stat"))  # by "self": a /proc of another pid namespace has us under another pid
     return status.start if status else None
+
+
+def _has_shifted_ticks() -> bool:
+    """Whether the time since boot that this process sees is not the machine's."""
+    for line in (_text("/proc/self/timens_offsets") or "").splitlines():
+        clock, *offset = line.split()
+        if clock in ("boottime", "7") and any(part != "0" for part in offset):  # a number on older kernels
+            return True
+    return False
 
 
 def _pid_namespace() -> int | None:

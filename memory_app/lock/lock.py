@@ -1,7 +1,8 @@
 """The lock: `<memory file>.lock` beside the path as configured, held only during a write.
 
 If the path is a symbolic link, a second lock file beside the real file is taken after the first, always in that order,
-so that writers who come by either name meet. `lockfile` is one such file; this module is the waiting and the judging.
+so that writers who come by either name meet. `lockfile` is one such file, `stale` judges and breaks another's; this
+module takes the lock, waits for it and releases it.
 
 | step | who | what | a crash after it leaves |
 |---|---|---|---|
@@ -10,12 +11,6 @@ so that writers who come by either name meet. `lockfile` is one such file; this 
 | 3 | holder | heartbeat refreshes the time through the open descriptor, every 15 s | the same |
 | 4 | holder | `held`: the last check before the rename of the memory file | the same |
 | 5 | holder | removes the lock file, if it is still its own | nothing |
-| a | waiter | finds the lock's holder gone, or the lock unrefreshed for 30 s | nothing |
-| b | waiter | creates the guard `<memory file>.lock.break` (O_EXCL) | a guard: removed by age, as in d and e |
-| c | waiter | judges again: still the same record, still to be broken? | the same |
-| d | waiter | renames the lock to an unguessable name, looks at it | a guard, a temporary file for the store to clear |
-| e | waiter | removes it; links it back instead if it is not what was judged | a guard |
-| f | waiter | removes the guard and goes on with 1 | nothing |
 
 A holder that was stopped for so long that its lock was broken finds that out at step 4. The time between that check and
 the rename, two system calls, is what no lock file can cover.
@@ -35,16 +30,13 @@ from typing import Final
 from memory_app.disk.advice import explain
 from memory_app.errors import StoreError
 from memory_app.lock import identity, lockfile
-from memory_app.lock import record as lockrecord
 from memory_app.lock.heartbeat import HEARTBEAT
 from memory_app.lock.identity import Identity
-from memory_app.lock.lockfile import Held, Sighting
+from memory_app.lock.lockfile import Held
+from memory_app.lock.stale import StaleLocks
 
 WAIT: Final = 60.0
 """Seconds from a call's arrival that it may wait: what clients commonly give a tool call."""
-
-UNREFRESHED: Final = 30.0
-"""Seconds: two heartbeats missed. By the file's time, or as long as a waiter saw the same record by its own clock."""
 
 _LOOK: Final = 0.25
 """Seconds between two looks at who holds the lock; a look costs ten polls, and a dead holder is found soon enough."""
@@ -79,8 +71,7 @@ class Lock:
         self._me = me
         self._held: list[Held] = []
         self._unfinished: list[Held] = []  # those whose making failed, and which could not be removed yet
-        self._seen: dict[str, tuple[Sighting, float]] = {}
-        self._obstacle = ""
+        self._stale = StaleLocks(self._make, me)
         self._turn = _TURN
         self._turn_began = self._released = time.monotonic()
         self.target = self._path
@@ -109,7 +100,7 @@ class Lock:
             if self.waiting:
                 self.waits, self.waited_seconds = self.waits + 1, self.waited_seconds + time.monotonic() - began
             self.waiting = False
-        self._seen.clear()
+        self._stale.forget()
 
     def held(self) -> bool:
         """Whether the lock is ours at this moment and still covers the file that the path leads to."""
@@ -174,7 +165,7 @@ class Lock:
                 raise StoreError(self._timeout_text(memory, path, now - started), stored=False)
             if now >= next_look:
                 next_look = now + _LOOK
-                if self._break_if_stale(path):
+                if self._stale.break_at(path):
                     continue
             time.sleep(min(wait * random.uniform(0.5, 1.5), max(deadline - now, 0)))
             wait = min(wait * 1.5, _LONGEST_WAIT)
@@ -205,56 +196,6 @@ class Lock:
         finally:
             HEARTBEAT.discard(held)
 
-    def _break_if_stale(self, path: str) -> bool:
-        """Steps a to f. True if it is worth trying for the lock at once."""
-        seen = lockfile.inspect(path)
-        if seen is None:
-            return True
-        if seen.kind or not self._is_stale(path, seen):
-            return False
-        try:
-            return self._break(path, seen)
-        except OSError as error:
-            self._obstacle = f" It is abandoned but could not be removed: {error.strerror or error}."
-            return False
-
-    def _break(self, path: str, judged: Sighting) -> bool:
-        me = self._me or identity.this_process()
-        guard = Held(path + ".break", lockfile.new_token(), me)
-        if not self._make(guard):
-            self._clear_guard(guard.path)
-            return False
-        try:
-            again = lockfile.inspect(path)
-            return again == judged and self._is_stale(path, judged) and lockfile.remove_stale(path, judged)
-        finally:
-            guard.release()
-
-    def _clear_guard(self, path: str) -> None:
-        seen = lockfile.inspect(path)
-        if seen is not None and seen.kind:
-            self._obstacle = f" It is abandoned but cannot be removed, because {path} is {seen.kind}: remove that."
-        elif seen is not None and self._is_unrefreshed(path, seen):
-            lockfile.remove_stale(path, seen)
-
-    def _is_stale(self, path: str, seen: Sighting) -> bool:
-        record = seen.record
-        me = self._me or identity.this_process()
-        if record is not None and lockrecord.known_gone(record, me, HEARTBEAT.holds):
-            return True
-        return self._is_unrefreshed(path, seen)
-
-    def _is_unrefreshed(self, path: str, seen: Sighting) -> bool:
-        """Whether the lock was not refreshed, by the file's time or by our own clock: the machine's clock may have been
-        set back.
-        """
-        now = time.monotonic()
-        earlier, since = self._seen.get(path, (None, now))
-        if earlier != seen:
-            self._seen[path] = (seen, now)
-            since = now
-        return time.time() - seen.mtime > UNREFRESHED or now - since > UNREFRESHED
-
     def _timeout_text(self, memory: str, path: str, waited: float) -> str:
         begin = f"Could not lock {memory} within {waited:.0f} s, so nothing was stored: {path} "
         seen = lockfile.inspect(path)
@@ -266,7 +207,7 @@ class Lock:
         record = seen.record
         holder = f"process {record.pid} on {record.hostname}" if record else "a process that left no readable record"
         return (
-            f"{begin}is held by {holder}, refreshed {age:.0f} s ago.{self._obstacle} "
+            f"{begin}is held by {holder}, refreshed {age:.0f} s ago.{self._stale.obstacle} "
             f"Try again; if that process does not run any more, remove {path}."
         )
 

@@ -29,12 +29,12 @@ class Collector:
         gc.disable()
         try:
             snapshot = read()
+            size = snapshot.graph.entity_lines.size + snapshot.graph.relation_lines.size
+            if size > max(_LARGE, 2 * self._frozen):
+                # Not at each load: of the calls in flight too, all that is in cycles stays for ever.
+                self._frozen = size
+                gc.freeze()
+            return snapshot
         finally:
             if collecting:
-                gc.enable()
-        size = snapshot.graph.entity_lines.size + snapshot.graph.relation_lines.size
-        if size > max(_LARGE, 2 * self._frozen):
-            # Not at each load: of the calls in flight too, all that is in cycles stays for ever.
-            self._frozen = size
-            gc.freeze()
-        return snapshot
+                gc.enable()  # after the freeze: the next allocation would begin a pass over all that is new

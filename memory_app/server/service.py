@@ -122,7 +122,7 @@ class Service:
                             await self._drain()
                             return await self._in_thread(lambda: shape(plan.run(graph)))
                     await self._drain()
-                    if self._took > _QUICK_SECONDS:
+                    if self._took > _QUICK_SECONDS or not graph.word_index:  # which this search may have to make
                         return await self._together.run(lambda: self._timed(lambda: shape(plan.run(graph))))
                     return self._timed(lambda: shape(plan.run(graph)))
                 await self._drain()

@@ -16,7 +16,6 @@ the rename. Nothing is copied or synced for it. The time is that of the replacin
 
 from __future__ import annotations
 
-import calendar
 import contextlib
 import errno
 import os
@@ -46,6 +45,9 @@ FILES_KEPT: Final = 10
 
 LARGEST_COPY: Final = 1 << 20
 """Bytes of a file that is copied where no link can be made: what a save can write twice without being felt."""
+
+NOT_KEPT: Final = "its earlier states cannot be kept"
+"""How a notice of a save without a generation begins."""
 
 _NAME: Final = re.compile(r"(\d{8}T\d{6})\.(\d{3})Z(?:\.([a-z-]+))?\.jsonl")
 _FORM: Final = "%Y%m%dT%H%M%S"
@@ -159,7 +161,7 @@ class History:
             kept = self._named(target, expected, like, folder, moment, reason)
         except Exception as error:  # noqa: BLE001 (the save must not fail for want of a generation)
             said = error.strerror if isinstance(error, OSError) else None
-            self._report(Notice(f"its earlier states cannot be kept: {said or type(error).__name__}"))
+            self._report(Notice(f"{NOT_KEPT}: {said or type(error).__name__}"))
             return None
         self._untidy = self._untidy or kept is not None
         return kept
@@ -255,7 +257,7 @@ class History:
                 if expected.size <= LARGEST_COPY:
                     return _copied(target, path, expected, like)
                 said = error.strerror or str(error)
-                self._report(Notice(f"its earlier states cannot be kept, no hard link can be made ({said})"))
+                self._report(Notice(f"{NOT_KEPT}, no hard link can be made ({said})"))
                 return None
             except BaseException:
                 _remove_link(target, path)
@@ -304,12 +306,14 @@ def _names(folder: str) -> list[tuple[int, str, str]]:
         entries = os.listdir(folder)
     except OSError:
         return []
+    from calendar import timegm  # slow to load, and the start is to be fast
+
     found = []
     for entry in entries:
         match = _NAME.fullmatch(entry)
         if match is not None:
             with contextlib.suppress(ValueError):  # its time is none
-                seconds = calendar.timegm(time.strptime(match[1], _FORM))
+                seconds = timegm(time.strptime(match[1], _FORM))
                 found.append((seconds * 1000 + int(match[2]), match[3] or "", entry))
     return sorted(found, reverse=True)
 

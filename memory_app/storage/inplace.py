@@ -55,6 +55,7 @@ _LONGEST_WAIT: Final = 5.0
 """Seconds for all waits of one save: a writer that never rests must not stop every change."""
 
 _POLL: Final = 0.01
+_PIECE: Final = 4096  # bytes looked at once for the end of the text
 
 
 class Origin(enum.Enum):
@@ -138,7 +139,7 @@ def reading_of(
     there before: it is no sign of a cut.
     """
     now, wall = time.monotonic(), time.time()
-    end = data.rstrip()
+    end = _end_of(data, len(known_end) + 1)
     is_cut = not end.endswith(b"]" if data[:64].lstrip().startswith(b"[") else b"}")
     is_cut = is_cut and not (known_end and end.endswith(b"\n" + known_end))
     settled = (
@@ -149,6 +150,16 @@ def reading_of(
     if before is not None and before[0][:2] == signature[:2]:
         is_cut = is_cut or signature.size < before[0].size
     return Reading(links, _origin(signature, links, is_cut, before), is_cut, since, now, wall, settled)
+
+
+def _end_of(data: bytes, size: int) -> bytes:
+    """The last `size` bytes before the white space at the end; a large file is not copied for that."""
+    end = len(data)
+    while end and not (last := data[max(end - _PIECE, 0) : end].rstrip()):
+        end = max(end - _PIECE, 0)
+    if end:
+        end = max(end - _PIECE, 0) + len(last)
+    return data[max(end - size, 0) : end]
 
 
 def reading_of_our_own(signature: Signature) -> Reading:

@@ -12,7 +12,7 @@ own, which `restore` does not take for the newest backup and `backup --keep` doe
 | 4 | after a minute the second name goes, if nothing was written to the inode since | the same |
 
 Where there are no hard links the inode is watched through a descriptor for ten seconds, and copied to a backup if it
-changes. Of the names that stay the newest ten are kept.
+changes. Of the names that stay the newest ten are kept, and as many are watched.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from memory_app.disk.calls import Signature
 REPLACED: Final = re.compile(r"\.\d{8}T\d{6}Z\.replaced")
 
 _MOST: Final = 10
-"""Names that stay. A program that writes in place all day beside us must not fill the disk."""
+"""Names that stay. A program that writes in place all day beside us must not fill the disk, nor use up descriptors."""
 
 _AGE: Final = 60.0
 _AGE_AT_THE_END: Final = 10.0
@@ -190,9 +190,11 @@ class Replaced:
                 if not watched:
                     self._watcher = None
                     return
-            still = [after for one in watched if (after := _look(one, last)) is not None]
+            too_many = len(watched) - _MOST
+            looks = (_look(one, last or place < too_many) for place, one in enumerate(watched))
+            still = [one for one in looks if one is not None]
             with self._mutex:
-                self._watched += still
+                self._watched = still + self._watched
 
 
 def _look(one: _Watched, last: bool) -> _Watched | None:

@@ -19,17 +19,17 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from tests.bench import cases, graphs, over_http, servers
+from tests.bench import cases, graphs, million, over_http, servers
 from tests.bench.cases import BURST, PROCESSES, Figures
 from tests.bench.client import Server
 from tests.bench.plot import Panel, draw
 from tests.bench.report import Row, marked, table
+from tests.platforms import interpreters
 
 _HERE: Final = Path(__file__).parent
-_SIZES: Final = (10, 1_000, 10_000, 100_000, 1_000_000)
+_SIZES: Final = (10, 1_000, 10_000, 100_000)
+_MILLION_ROUNDS: Final = 3
 _SHOWN: Final = (10, 10_000)  # in the README: the others stand in results.md and in the picture
-_OURS_ALONE: Final = 1_000_000  # entities: the npm server would need more memory than most machines have
-_WHOLE: Final = 100_000  # entities up to which the whole graph fits into one answer
 _LOOSE_SECONDS: Final = 0.015  # that the third stage of a search may take
 _LARGE: Final = 10_000  # entities from which on a figure is a matter of the graph's size
 
@@ -53,6 +53,10 @@ _WANTED: Final[Sequence[tuple[str, str, Mapping[int, float]]]] = (
     ("first search", "the first search", {}),
     ("first loose search", "the first loose search, which makes the index of words", {}),
 )
+_STARTS: Final = 3  # in each round, of which the median counts
+_START_ROUNDS: Final = 10  # they vary more than calls, and take a second
+_STARTS_WANTED: Final = {True: 1.25, False: 1.45}
+"""The ratio for the first tool's answer, by whether the interpreter was compiled with optimisation."""
 _UNITS: Final = {"saves": "count", "peak": "memory"}
 _NO_DISK: Final = Path("/dev/shm")  # where there is one: a file system on which a sync costs nothing
 _PANELS: Final = (
@@ -100,6 +104,15 @@ class Bench:
         ]
         return rows + free
 
+    def starts_against_npm(self, pythons: Mapping[str, str]) -> list[Row]:
+        npm = self.figures[10, "npm", "start, tool"]
+        rows = []
+        for version, python in pythons.items():
+            kind = servers.is_optimised(python)
+            words = f"start to the first tool's answer, CPython {version}" + ("" if kind else ", not optimised")
+            rows.append(Row(words, 10, self.figures[10, _on(version), "start, tool"], npm, _STARTS_WANTED[kind]))
+        return rows
+
     def against_the_limit(self, sizes: Sequence[int]) -> list[Row]:
         pick = self.figures
         rows = []
@@ -141,6 +154,8 @@ class Bench:
 
 def main() -> int:
     options = _options()
+    if options.what == "million":
+        return _million(options)
     ours = servers.source() if options.source else servers.archive()
     npm = servers.npm()
     if options.http:
@@ -150,12 +165,20 @@ def main() -> int:
     servers.CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=servers.CACHE) as folder:
         bench = Bench(Path(folder), options.rounds)
-        _measure(bench, ours, npm, options.sizes)
+        _measure_starts(bench, ours, npm, options.pythons)
+        if not options.starts:
+            _measure(bench, ours, npm, options.sizes)
     done = f"{time.strftime('%Y-%m-%d', time.gmtime(began))}, {options.rounds} rounds in turn{busy}"
     compared = f"memory-server {ours.version}, npm {servers.NPM_PACKAGE} {npm.version}"
-    first, second = bench.against_npm(options.sizes), bench.against_the_limit(options.sizes)
+    starts = bench.starts_against_npm(options.pythons)
+    if options.starts:
+        print(f"{compared}. {_machine()}. {done}.\n\n{table(starts, 'npm')}")
+        return 0
+    first, second = [*starts, *bench.against_npm(options.sizes)], bench.against_the_limit(options.sizes)
     text = _text(bench, first, second, f"{compared}. {_machine()}. {done}, {(time.time() - began) / 60:.0f} minutes.")
     if not options.quick:
+        with tempfile.TemporaryDirectory(dir=servers.CACHE) as folder:
+            text += "\n" + million.report(ours, npm, Path(folder), _MILLION_ROUNDS)
         text += f"\n{over_http.report(ours, npm)}"
     print(text)
     if options.sizes == _SIZES and not options.quick:
@@ -167,11 +190,31 @@ def main() -> int:
     return 0
 
 
-def _measure(bench: Bench, ours: Server, npm: Server, sizes: Sequence[int]) -> None:
-    rivals = {"ours": ours, "npm": npm}
+def _million(options: argparse.Namespace) -> int:
+    """A million entities alone, or with --sizes another number of them; nothing is written."""
+    ours = servers.source() if options.source else servers.archive()
+    servers.CACHE.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=servers.CACHE) as folder:
+        print(million.report(ours, servers.npm(), Path(folder), options.rounds, options.sizes[0]))
+    return 0
+
+
+def _on(version: str) -> str:
+    return f"ours on {version}"
+
+
+def _measure_starts(bench: Bench, ours: Server, npm: Server, pythons: Mapping[str, str]) -> None:
+    """Of every interpreter, in turn with the npm server's."""
+    rivals = {"ours": ours, "npm": npm} | {_on(version): servers.archive(path) for version, path in pythons.items()}
     for server in rivals.values():  # unpacked, compiled and in the page cache before anything is timed
         bench.run(10, {"warm": partial(cases.starts, server, count=2)}, 1)
-    bench.run(10, {name: partial(cases.starts, server, count=3) for name, server in rivals.items()})
+    bench.run(
+        10, {name: partial(cases.starts, server, count=_STARTS) for name, server in rivals.items()}, _START_ROUNDS
+    )
+
+
+def _measure(bench: Bench, ours: Server, npm: Server, sizes: Sequence[int]) -> None:
+    rivals = {"ours": ours, "npm": npm}
     bench.run(10, {name: partial(cases.burst, server) for name, server in rivals.items()})
     waits = servers.source("tests.bench.fixed_waits")
     bench.run(10, {"ours": partial(cases.crowd, servers.source()), "waits": partial(cases.crowd, waits)})
@@ -183,15 +226,12 @@ def _measure(bench: Bench, ours: Server, npm: Server, sizes: Sequence[int]) -> N
     for size in sizes:
         both = {"raw": partial(cases.raw_save, size=size)}
         for name, server in rivals.items():
-            if name == "ours" or size < _OURS_ALONE:
-                both[name] = partial(cases.session, server, size=size, whole=size <= _WHOLE)
-        bench.run(size, both, 1 if size >= _OURS_ALONE else 0)
-        if size < _OURS_ALONE:
-            bench.run(size, {"ours": partial(cases.history, ours, size=size)})
-        if _LARGE <= size < _OURS_ALONE:
+            both[name] = partial(cases.session, server, size=size)
+        bench.run(size, both)
+        bench.run(size, {"ours": partial(cases.history, ours, size=size)})
+        if size >= _LARGE:
             bench.run(size, {"ours": partial(cases.reload, ours, size=size)})
-        if size <= _WHOLE:
-            bench.run(size, {"ours": cases.third_stage})
+        bench.run(size, {"ours": cases.third_stage})
 
 
 def _text(bench: Bench, first: Sequence[Row], second: Sequence[Row], compared: str) -> str:
@@ -239,14 +279,23 @@ def _busy() -> str:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("what", nargs="?", choices=["all", "million"], default="all", help="a million entities alone")
     parser.add_argument("--quick", action="store_true", help="up to 10,000 entities, 2 rounds, nothing is written")
     parser.add_argument("--rounds", type=int, default=0, help="how often each is measured (default: 5)")
     parser.add_argument("--sizes", type=int, nargs="+", default=None, help=f"numbers of entities (default: {_SIZES})")
+    parser.add_argument("--starts", action="store_true", help="measure only starts, nothing is written")
+    parser.add_argument(
+        "--pythons", nargs="*", default=None, help="interpreters whose starts are measured (default: all)"
+    )
     parser.add_argument("--http", action="store_true", help="only the part over HTTP; nothing is written")
     parser.add_argument("--seconds", type=float, default=10.0, help="of --http: for each row (default: 10)")
     parser.add_argument("--source", action="store_true", help="measure the source in place of the archive")
     options = parser.parse_args()
+    if options.what == "million":
+        options.rounds, options.sizes = options.rounds or _MILLION_ROUNDS, options.sizes or [million.SIZE]
+        return options
     options.rounds = options.rounds or (2 if options.quick else 5)
+    options.pythons = interpreters.versions(options.pythons) if options.pythons is not None else interpreters.found()
     options.sizes = tuple(options.sizes or (_SIZES[:3] if options.quick else _SIZES))
     return options
 

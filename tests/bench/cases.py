@@ -46,8 +46,8 @@ def starts(server: Server, memory: Path, count: int) -> Figures:
     return {"start": median(first), "start, tool": median(tool)}
 
 
-def session(server: Server, memory: Path, size: int, *, whole: bool = False) -> Figures:
-    """One client's session: every kind of call on a graph of `size`; `whole` reads all of it as well."""
+def session(server: Server, memory: Path, size: int) -> Figures:
+    """One client's session: every kind of call on a graph of `size`."""
     found: Figures = {}
     count = calls(size)
 
@@ -67,8 +67,7 @@ def session(server: Server, memory: Path, size: int, *, whole: bool = False) -> 
         measure("add", "add_observations", lambda n: {"observations": [_addition(n * 7 % size, f"Added {n}")]})
         measure("create", "create_entities", lambda n: {"entities": [_entity(n)]})
         measure("delete", "delete_entities", lambda n: {"entityNames": [_entity(n)["name"]]})
-        if whole:
-            measure("read", "read_graph", lambda n: {})
+        measure("read", "read_graph", lambda n: {})
         found["peak"] = client.peak() if Path("/proc/self/status").exists() else 0.0
     return found
 

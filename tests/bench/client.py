@@ -9,6 +9,7 @@ import json
 import os
 import select
 import subprocess
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _PATIENCE: Final = 300.0  # seconds for one answer: the slowest write of a large graph takes a few
 _PIECE: Final = 1 << 20  # bytes a read takes at most
+_BETWEEN_PINGS: Final = 0.005  # seconds: one after the other would be work of its own
 _HELLO: Final = {
     "protocolVersion": "2025-06-18",
     "capabilities": {},
@@ -73,6 +75,14 @@ class Client:
         self._write(*(_call(id, tool, arguments) for id, arguments in zip(ids, many, strict=True)))
         return ids
 
+    def pipeline(self, tool: str, many: Sequence[Mapping[str, Any]]) -> None:
+        """Send calls of a tool without a pause, and read their answers meanwhile, however many they are."""
+        first = self._next_id + 1
+        sender = threading.Thread(target=self.send_calls, args=(tool, many))
+        sender.start()
+        self.finish(*range(first, first + len(many)))
+        sender.join(_PATIENCE)
+
     def timed(self, tool: str, arguments: Mapping[str, Any]) -> float:
         """Call a tool and wait for its answer; the seconds from the request's first byte to the answer's last."""
         self._next_id += 1
@@ -109,10 +119,35 @@ class Client:
         last, self._rest = pieces[-1].split(b"\n", 1)
         return b"".join([*pieces[:-1], last])
 
+    def longest_ping(self, tool: str, arguments: Mapping[str, Any]) -> float:
+        """Seconds that the slowest ping took while the call was worked on.
+
+        A ping that waits behind the call's own answer in the pipe counts from the end of that answer.
+        """
+        work = self.send("tools/call", {"name": tool, "arguments": arguments})
+        longest, working = 0.0, True
+        while working:
+            began = time.perf_counter()
+            ping = self.send("ping", {})
+            answered = 0
+            while answered != ping:
+                line = self.line()
+                answered = json.loads(line).get("id", 0) if len(line) < _PIECE else work
+                if answered == work:
+                    working = False
+                    began = max(began, time.perf_counter())
+            longest = max(longest, time.perf_counter() - began)
+            time.sleep(_BETWEEN_PINGS)
+        return longest
+
+    def memory(self, figure: str = "VmRSS") -> int:
+        """The memory of the process in bytes, or another figure of its status. Linux only."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.split(f"{figure}:")[1].split()[0]) << 10
+
     def peak(self) -> int:
         """The most memory that the process has had so far, in bytes. Linux only."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(status.split("VmHWM:")[1].split()[0]) << 10
+        return self.memory("VmHWM")
 
     def _write(self, *messages: Mapping[str, Any]) -> None:
         data = memoryview(b"".join(json.dumps(message).encode() + b"\n" for message in messages))

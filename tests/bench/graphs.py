@@ -80,6 +80,26 @@ def name(number: int) -> str:
     return f"Entity number {number}"
 
 
+def write_stated(path: Path, size: int) -> None:
+    """Write the memory whose costs are stated for a million entities: half as many relations, two observations each.
+
+    A million are some 190 MB.
+    """
+    chance = random.Random(size)
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for number in range(size):
+            observations = [" ".join(chance.choices(_WORDS, k=length)) for length in (4, 3)]
+            if number % 10 == 0:
+                observations[1] += " " + chance.choice(_OTHERS)
+            if number == size * 2 // 3:
+                observations[1] += " " + RARE
+            entity: dict[str, object] = {"type": "entity", "name": name(number), "entityType": chance.choice(_TYPES)}
+            file.write(_line(entity | {"observations": observations}))
+        for number in range(0, size, 2):
+            ends = {"from": name(number), "to": name((number + chance.randrange(1, 20)) % size)}
+            file.write(_line({"type": "relation", **ends, "relationType": chance.choice(_RELATIONS)}))
+
+
 def write(path: Path, size: int) -> None:
     """Write the memory of `size` entities and relations."""
     chance = random.Random(size)
@@ -98,4 +118,8 @@ def write(path: Path, size: int) -> None:
         lines.append(relation | {"relationType": chance.choice(_RELATIONS)})
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for line in lines:
-            file.write(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n")
+            file.write(_line(line))
+
+
+def _line(record: dict[str, object]) -> str:
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n"

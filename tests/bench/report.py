@@ -18,6 +18,7 @@ class Row(NamedTuple):
     others: Sequence[float]
     target: float | None = None  # the ratio that it should have at most; for a count without others: at most that many
     unit: str = "time"
+    limit: float | None = None  # seconds or bytes that it should take at most, whatever the ratio
 
     @property
     def ratios(self) -> list[float]:
@@ -30,7 +31,9 @@ class Row(NamedTuple):
     @property
     def met(self) -> bool | None:
         reached = self.ratio if self.others else median(self.ours)
-        return None if self.target is None or reached is None else reached <= self.target
+        met = [] if self.target is None or reached is None else [reached <= self.target]
+        met += [] if self.limit is None else [median(self.ours) <= self.limit]
+        return all(met) if met else None
 
 
 def table(rows: Iterable[Row], other: str, *, short: bool = False) -> str:
@@ -45,8 +48,9 @@ def table(rows: Iterable[Row], other: str, *, short: bool = False) -> str:
         cells.append(_ratio(row.ratio))
         if not short:
             cells.append(f"{_ratio(min(row.ratios))} to {_ratio(max(row.ratios))}" if row.others else "")
-            limit = row.target if row.others or row.target is None else show(row.target)
-            cells.append("" if limit is None else f"≤ {limit:.2g}" if isinstance(limit, float) else f"≤ {limit}")
+            wanted = [] if row.target is None else [f"≤ {row.target:.3g}" if row.others else f"≤ {show(row.target)}"]
+            wanted += [] if row.limit is None else [f"≤ {show(row.limit)}"]
+            cells.append(", ".join(wanted))
             cells.append({None: "", True: "yes", False: "**no**"}[row.met])
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

@@ -22,14 +22,23 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 CACHE: Final = ROOT / ".cache" / "bench"
 NPM_PACKAGE: Final = "@modelcontextprotocol/server-memory"
 NPM_VERSION: Final = "2026.8.31"
+NPM_IN_PLACE: Final = "2026.7.4"
+"""The last release before that one: it writes the memory file in place."""
 _OLDEST_NODE: Final = 18  # the npm server's own requirement
 _NODE_VERSION: Final = "24"
 
 
-def archive() -> Server:
+def archive(python: str = sys.executable) -> Server:
     """This program as its archive: the one that `make bench` has built and named."""
     built = os.environ.get("MEMORY_SERVER_PYZ", str(ROOT / "dist" / "memory-server-host.pyz"))
-    return Server("memory-server", _ours("archive"), (sys.executable, built))
+    return Server("memory-server", _ours("archive"), (python, built))
+
+
+def is_optimised(python: str) -> bool:
+    """Whether that interpreter was compiled with the optimisation by profiles that its makers recommend."""
+    ask = "import sysconfig; print(sysconfig.get_config_var('CONFIG_ARGS'))"
+    said = subprocess.run([python, "-c", ask], check=True, capture_output=True, text=True).stdout
+    return "--enable-optimizations" in said
 
 
 def source(module: str = "memory_app") -> Server:
@@ -37,25 +46,26 @@ def source(module: str = "memory_app") -> Server:
     return Server("memory-server", _ours("source"), (sys.executable, "-m", module), {"PYTHONPATH": str(ROOT)})
 
 
-def npm() -> Server:
+def npm(version: str = NPM_VERSION) -> Server:
     """The npm server, installed if it is not there yet."""
+    cache = CACHE if version == NPM_VERSION else CACHE / version
     program = shutil.which("npm")
     if program is None:
         raise SystemExit("The benchmark compares with the npm server: install npm first.")
     node = shutil.which("node")
-    wanted = [f"{NPM_PACKAGE}@{NPM_VERSION}"]
+    wanted = [f"{NPM_PACKAGE}@{version}"]
     if node is None or _node_version(node)[0] < _OLDEST_NODE:
         package = f"node-{_node_platform()}"
         wanted.append(f"{package}@{_NODE_VERSION}")
-        node = str(CACHE / "node_modules" / package / "bin" / "node")
-    installed = CACHE / "node_modules" / NPM_PACKAGE
+        node = str(cache / "node_modules" / package / "bin" / "node")
+    installed = cache / "node_modules" / NPM_PACKAGE
     if not (installed / "package.json").is_file() or not Path(node).is_file():
-        CACHE.mkdir(parents=True, exist_ok=True)
+        cache.mkdir(parents=True, exist_ok=True)
         quiet = ["--no-audit", "--no-fund", "--loglevel=error"]
-        subprocess.run([program, "install", "--prefix", str(CACHE), *quiet, *wanted], check=True, stdout=sys.stderr)
-    version = json.loads((installed / "package.json").read_text("utf-8"))["version"]
-    if version != NPM_VERSION:
-        raise SystemExit(f"{installed} is version {version}, not {NPM_VERSION}: remove {CACHE}.")
+        subprocess.run([program, "install", "--prefix", str(cache), *quiet, *wanted], check=True, stdout=sys.stderr)
+    found = json.loads((installed / "package.json").read_text("utf-8"))["version"]
+    if found != version:
+        raise SystemExit(f"{installed} is version {found}, not {version}: remove {cache}.")
     runtime = ".".join(map(str, _node_version(node)))
     return Server("npm", f"{version} on Node {runtime}", (node, str(installed / "dist" / "index.js")))
 

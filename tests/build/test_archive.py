@@ -147,6 +147,25 @@ def test_every_module_that_serving_loads_is_compiled_at_the_first_start(archive:
     assert set(startup.ours(startup.loaded(archive))) <= set(startup.LIST.read_text("ascii").split())
 
 
+def test_a_start_leaves_out_what_serving_a_client_does_not_need(archive: Path) -> None:
+    """Each would take milliseconds, some for a library of C that is linked."""
+    startup.loaded(archive)  # a first start, which unpacks, needs some of them
+    heavy = {
+        "bz2",
+        "calendar",
+        "email",
+        "hashlib",
+        "lzma",
+        "shutil",
+        "ssl",
+        "sysconfig",
+        "tempfile",
+        "zipfile",
+        "zoneinfo",
+    }
+    assert not startup.loaded(archive) & heavy
+
+
 def test_a_module_that_was_not_compiled_is_compiled_when_it_is_asked_for(
     archive: Path, filled: Path, tmp_path: Path
 ) -> None:

@@ -55,6 +55,9 @@ def test_the_same_archive_makes_the_same_bytes(archive: Path, tmp_path: Path) ->
     assert one.read_bytes() == other.read_bytes()
     with zipfile.ZipFile(one) as opened:
         assert opened.read("server/memory-server.pyz") == archive.read_bytes()
+        icon = opened.read(bundle.manifest()["icon"])
+    assert icon.startswith(b"\x89PNG\r\n\x1a\n")
+    assert icon[16:24] == (512).to_bytes(4, "big") * 2, "its width and height"
 
 
 @pytest.mark.parametrize(

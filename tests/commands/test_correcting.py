@@ -289,6 +289,40 @@ def test_a_mistake_in_the_editor_changes_nothing(code: str, status: int, do: Do,
     assert not os.path.exists(os.path.dirname((home / "seen").read_text().split("\n")[0]))
 
 
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        pytest.param("text += 'an hour of work \\\\x'", 2, id="an escape that means nothing"),
+        pytest.param("text += 'an hour of work'; os.rename('memory.jsonl', 'elsewhere')", 1, id="the entity has gone"),
+        pytest.param("text += 'an hour of work'; os.chmod('memory.jsonl', 0o400)", 2, id="it cannot be stored"),
+    ],
+)
+def test_what_was_typed_and_cannot_be_stored_is_kept(code: str, status: int, do: Do, home: Path) -> None:
+    temporary = home / "temporary"
+    temporary.mkdir()
+    done = do(
+        "edit", "Ann", env={**editor(home, f"import os; {code}"), "TMPDIR": str(temporary), "TEMP": str(temporary)}
+    )
+    assert done.status == status
+    (kept,) = temporary.glob("memory-*/facts.txt")
+    assert "an hour of work" in kept.read_text("utf-8") and str(kept) in done.err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="arguments there are UTF-16")
+@pytest.mark.parametrize("words", [("add", "Ann", b"caf\xe9"), ("add", b"\xe9", "x"), ("rename", "Ann", b"\xe9")])
+def test_bytes_that_are_no_utf8_are_refused_where_they_would_be_stored(words: tuple[Any, ...], do: Do) -> None:
+    done = do(*(os.fsdecode(word) for word in words))
+    assert done.status == 2
+    assert "is not valid UTF-8" in done.err and len(done.err.splitlines()) == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="arguments there are UTF-16")
+def test_utf8_that_the_locale_could_not_decode_is_stored_as_it_is(do: Do, memory: Path) -> None:
+    bare = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    assert do("add", "Ann", "sails to Curaçao", env=bare).status == 0
+    assert "sails to Curaçao" in facts(memory)["Ann"]
+
+
 def test_what_is_stored_while_the_editor_is_open_stays(do: Do, home: Path, memory: Path) -> None:
     new = entity("Ann", "person", ["Likes green tea", "Moved to Lisbon in 2024", "is newer"])
     old = entity("Ann", "person", ["Likes green tea", "Moved to Lisbon in 2024"])
@@ -319,6 +353,13 @@ def test_forget_is_undone_by_undo(do: Do, memory: Path) -> None:
     assert set(facts(memory)) == {"Café Zürich"}
     assert do("undo").status == 0
     assert (facts(memory), relations(memory)) == before
+
+
+def test_a_command_whose_change_cannot_be_undone_says_so_once(do: Do, home: Path, memory: Path) -> None:
+    (home / "memory.jsonl.history").touch()
+    done = do("forget", "Ann", "Acme")
+    assert (done.status, done.err.count("earlier states cannot be kept")) == (0, 1)
+    assert set(facts(memory)) == {"Caf\u00e9 Z\u00fcrich"}
 
 
 def test_forget_everywhere_leaves_no_byte_of_it_under_the_folder(do: Do, home: Path, memory: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -319,3 +321,34 @@ def test_a_pasted_file_without_spaces_is_shown_at_once(home: Path) -> None:
         text = "".join(line.removeprefix("  - ").strip() for line in lines)
         assert "QUJD" * 500_000 in text
         assert "e\u0301東" * 50_000 in text
+
+
+def test_bars_of_stats_fit_a_narrow_terminal(home: Path) -> None:
+    path = write(home / "m.jsonl", entity("A", "a type of entity with a name that is rather long"), entity("B", "b"))
+    out = run("stats", "--file", path, home=home, env={"COLUMNS": "60"}).out
+    bars = [line for line in out.splitlines() if "#" in line]
+    assert len(bars) == 2
+    assert all(len(line) <= 60 for line in bars)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a terminal of its own is had on POSIX systems alone")
+@pytest.mark.parametrize("command", [("call", "search_nodes", "-"), ("import", "-")])
+def test_who_writes_on_a_terminal_is_told_how_to_end_it(command: tuple[str, ...], memory: Path) -> None:
+    ours, theirs = os.openpty()
+    asked = [sys.executable, "-m", "memory_app", *command, "--file", str(memory)]
+    root = Path(__file__).resolve().parent.parent.parent
+    process = subprocess.Popen(
+        asked,
+        stdin=theirs,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(root)},
+    )
+    assert process.stderr is not None
+    with process.stderr:
+        assert b"Ctrl-D ends it" in process.stderr.readline()
+        os.write(ours, b"\x04")
+        process.stderr.read()
+    process.wait(60)
+    os.close(ours)
+    os.close(theirs)

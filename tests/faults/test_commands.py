@@ -13,7 +13,8 @@ import pytest
 
 from memory_app.disk import calls, copies, whole
 from tests.faults import commands
-from tests.faults.commands import SCENES, Fault, Scene, faults, wrong
+from tests.faults.command_scenes import READING, SCENES, Scene
+from tests.faults.commands import Fault, faults, wrong
 from tests.faults.folders import folder
 from tests.faults.seam import Hook
 
@@ -44,7 +45,7 @@ def _losses(
     return found
 
 
-@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
+@pytest.mark.parametrize("scene", [*SCENES, *READING], ids=lambda scene: scene.name)
 def test_a_fault_in_a_command_leaves_whole_files_and_loses_nothing(scene: Scene) -> None:
     assert _losses(scene, step=_STEP) == []
 

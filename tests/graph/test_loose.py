@@ -79,6 +79,19 @@ def test_questions_about_a_town_are_answered(questions: list[tuple[str, str]], a
     assert reached.recall >= 0.95 and reached.first >= 0.9 and reached.empty >= 0.9
 
 
+def test_questions_about_a_town_that_were_written_last_are_answered_nearly_as_well() -> None:
+    reached = figures(graph_of(town_lists.ENTITIES, town_lists.RELATIONS), town_lists.LAST, town_lists.LAST_NOTHING)
+    print(reached)
+    assert reached.recall >= 0.95 and reached.first >= 0.9 and reached.empty >= 0.85
+
+
+def test_a_word_with_a_capital_near_its_beginning_or_end_is_asked_for_whole() -> None:
+    graph = graph_of([("iOS App", "app", []), ("OS release", "plan", []), ("LanternApp", "app", ["For eBay"])], [])
+    assert found(graph, "smallest iOS apps")[0] == "iOS App"
+    assert found(graph, "eBay listings") == ["LanternApp"]
+    assert found(graph, "lanternApp ebays") == ["LanternApp"]
+
+
 def test_who_does_something_to_an_entity_comes_before_the_entity() -> None:
     people = [("Ann Lee", "person", []), ("Bo", "person", []), ("Acme Tools", "company", ["Makes saws"])]
     graph = graph_of(people, [("Ann Lee", "Acme Tools", "manages"), ("Bo", "Acme Tools", "works_at")])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_app.jsonl.lines import from_value, read_line, with_observations, without_observations
+from memory_app.jsonl.lines import from_value, read_line, split_lines, with_observations, without_observations
 from memory_app.jsonl.parser import parse_all
 from memory_app.jsonl.records import EntityLine, RelationLine, record
 
@@ -289,7 +289,7 @@ def test_our_own_form_is_read_as_the_parser_reads_it(
     assert type(found) is type(expected) and found.raw == text.encode()
     assert found.served() == expected.served()
     if isinstance(found, EntityLine) and isinstance(expected, EntityLine):
-        assert (found.plain, found.name, found.entity_type) == (expected.plain, expected.name, expected.entity_type)
+        assert (found.form, found.name, found.entity_type) == (expected.form, expected.name, expected.entity_type)
         assert found.observations() == json.loads(found.served())["observations"]
 
 
@@ -304,3 +304,11 @@ def test_an_edit_changes_the_observations_and_no_other_key(raw: str, items: list
     others = [{k: v for k, v in json.loads(one.raw).items() if k != "observations"} for one in (line, added, taken)]
     assert others[0] == others[1] == others[2]
     assert only_entity(taken.raw).raw == taken.raw
+
+
+@given(st.lists(st.sampled_from([b"", b"a", b"\r", b"x" * 70_000, b"y" * 65_536]), max_size=6), st.booleans())
+def test_lines_come_as_split_gives_them_and_never_many_at_once(lines: list[bytes], ended: bool) -> None:
+    data = b"\n".join(lines) + b"\n" * ended
+    pieces = list(split_lines(data))
+    assert [line for piece in pieces for line in piece] == data.split(b"\n")
+    assert all(sum(map(len, piece[:-1])) <= 65_536 for piece in pieces)

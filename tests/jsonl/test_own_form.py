@@ -31,7 +31,7 @@ _PIECES = st.sampled_from([b"", b'"', b"\\", b",", b" ", b"\x01", b'"name":"x",'
 
 def _read(line: bytes) -> list[object]:
     return [
-        (piece.raw, piece.name, piece.entity_type, piece.plain, piece.observations())
+        (piece.raw, piece.name, piece.entity_type, piece.form, piece.observations())
         if isinstance(piece, EntityLine)
         else (piece.raw, piece.source, piece.target, piece.relation_type)
         if isinstance(piece, RelationLine)

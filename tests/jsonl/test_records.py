@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 
 from memory_app.jsonl.parser import parse_all
-from memory_app.jsonl.records import EntityLine, Line, RelationLine, new_entity, new_relation, observation_text, record
+from memory_app.jsonl.records import (
+    EntityLine,
+    Form,
+    Line,
+    RelationLine,
+    new_entity,
+    new_relation,
+    observation_text,
+    record,
+)
 from memory_app.text import clean
 
 
@@ -197,7 +206,7 @@ def test_our_own_form_reads_as_what_was_written() -> None:
     made = new_entity("A\u2028\x0b\x0c\x85", "é", ["", "\\", "\t"])
     again = read(made.raw.decode())
     assert isinstance(again, EntityLine)
-    assert again.plain
+    assert again.form is Form.OURS
     assert (again.name, again.entity_type, again.observations()) == ("A\u2028\x0b\x0c\x85", "é", ["", "\\", "\t"])
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_app.lock import heartbeat, lock
+from memory_app.lock import heartbeat, lock, stale
 from tests.locks import Clock
 
 
@@ -15,6 +15,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Time for the lock. The heartbeat of this process, which goes by the real time, is silent meanwhile."""
     clock = Clock()
     monkeypatch.setattr(lock, "time", clock)
+    monkeypatch.setattr(stale, "time", clock)
     monkeypatch.setattr(heartbeat.HEARTBEAT, "beat", lambda: None)
     return clock
 

@@ -13,8 +13,8 @@ import pytest
 from memory_app.disk import calls
 from memory_app.lock import heartbeat, identity, lockfile
 from memory_app.lock.heartbeat import Heartbeat
-from memory_app.lock.lock import UNREFRESHED
 from memory_app.lock.lockfile import Held
+from memory_app.lock.stale import UNREFRESHED
 from tests.gating import PATIENCE, GatedOs
 
 LONG_AGO = 1_000_000_000

@@ -169,6 +169,25 @@ def test_the_proc_of_linux_is_not_asked_elsewhere(monkeypatch: pytest.MonkeyPatc
 
 
 @linux_only
+def test_a_process_whose_clock_is_shifted_neither_has_a_start_nor_asks_for_one() -> None:
+    parent = os.getppid()
+    code = f"""
+from memory_app.lock import identity
+print(identity.this_process().start, identity.gone({parent}, {start_of(parent)!r}), identity.gone({parent}, "1"))
+"""
+    command = ["unshare", "--time", "--boottime", "100000", "--fork", sys.executable, "-c", code]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=PATIENCE, cwd=Path(__file__).parents[2], check=False
+        )
+    except OSError:
+        pytest.skip("unshare is not installed")
+    if done.returncode != 0:
+        pytest.skip("this machine permits no time namespaces (unshare --time)")
+    assert done.stdout.split() == ["None", "False", "False"]
+
+
+@linux_only
 def test_a_process_in_a_pid_namespace_of_its_own_names_it() -> None:
     shown = "print(m.hostname, m.pidns, m.initial, m.pid)"
     code = f"from memory_app.lock import identity; m = identity.this_process(); {shown}"

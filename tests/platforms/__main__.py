@@ -14,7 +14,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
 from pathlib import Path
 from typing import Final
 
@@ -35,6 +35,7 @@ _PARTS: Final[Mapping[str, Callable[[Path], list[Job]]]] = {
 }
 _ALONE: Final = ("interpreters",)
 _AT_ONCE: Final = 2
+_LIMIT: Final = 45.0  # minutes from the start of the run, after which no job is waited for
 _RESULTS: Final = Path(__file__).with_name("RESULTS.md")
 _GUIDE: Final = ROOT / "memory_app" / "guide"
 _TEXT: Final = """# One archive, run on what one Linux machine can have
@@ -93,18 +94,28 @@ def _rewrite(page: str, text: str, mark: str = "") -> None:
 
 
 def _run(wanted: Mapping[str, str], archive: Path) -> list[Row]:
-    """The rows of these parts, in their order."""
+    """The rows of these parts, in their order. What is not done in time goes on until the process ends."""
+    began = time.monotonic()
     parts = {
         name: [job for job in _PARTS[name](archive) if word in f"{job.platform} {job.interpreter}"]
         for name, word in wanted.items()
     }
     found = {name: [row for job in jobs for row in _timed(job)] for name, jobs in parts.items() if name in _ALONE}
     beside = {name: jobs for name, jobs in parts.items() if name not in _ALONE}
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        started = {name: [pool.submit(_timed, job) for job in jobs] for name, jobs in beside.items()}
-        for name, futures in started.items():
-            found[name] = [row for future in futures for row in future.result()]
+    pool = ThreadPoolExecutor(_AT_ONCE)
+    started = {name: [pool.submit(_timed, job) for job in jobs] for name, jobs in beside.items()}
+    for name, futures in started.items():
+        pairs = zip(beside[name], futures, strict=True)
+        found[name] = [row for job, future in pairs for row in _result(job, future, began + _LIMIT * 60)]
+    pool.shutdown(wait=False, cancel_futures=True)
     return [row for name in wanted for row in found[name]]
+
+
+def _result(job: Job, future: Future[list[Row]], end: float) -> list[Row]:
+    try:
+        return future.result(max(end - time.monotonic(), 0))
+    except TimeoutError:
+        return [Row(job.platform, job.interpreter, run=1, note=f"not done within {_LIMIT:.0f} minutes of the run")]
 
 
 def _timed(job: Job) -> list[Row]:
@@ -126,4 +137,6 @@ def _copy(archive: Path) -> Path:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    status = main(sys.argv[1:])
+    sys.stdout.flush()
+    os._exit(status)  # a job that is not done is not waited for

@@ -1,7 +1,7 @@
 """CPythons of newer Debian suites, and those of other processors under qemu, in folders of their own.
 
-A suite's packages are downloaded by debootstrap and unpacked, not installed: an interpreter needs no more, and packages
-of another processor, whose programs would all have to run under qemu, come in seconds.
+An interpreter and what it depends on are downloaded by apt and unpacked, not installed: it needs no more to run, and
+packages of another processor, whose programs would all have to run under qemu, come in seconds.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _EMULATORS: Final = {
 }
 """Debian's word for a processor -> what runs its programs. 32-bit x86 needs none on 64-bit x86."""
 
-_SID_SCRIPT: Final = "/usr/share/debootstrap/scripts/sid"  # an older debootstrap has no scripts for newer suites
 _ASK: Final = "import os, sys; print(sys.version.split()[0], os.confstr('CS_GNU_LIBC_VERSION'))"
-_EMULATED_PATIENCE: Final = 300.0  # seconds: under qemu a first start takes a minute
+_EMULATED_PATIENCE: Final = 600.0  # seconds: under qemu a first start takes a minute, on a busy machine several
 _IN_SHORT: Final = "only the scenes that a processor can change"
 _WHOLE_SUITE: Final = ("amd64", "arm64")  # with the others under qemu too it would take an hour
-_DOWNLOADING: Final = threading.Lock()
+_UPDATING: Final = threading.Lock()
+_HOST: Final = "amd64"
 _KEYRING: Final = "/usr/share/keyrings/debian-archive-keyring.gpg"
 _URI: Final = re.compile(r"^(?:URIs:|deb (?:\[.*?\] )?) *(\S+)", re.MULTILINE)
 
@@ -56,7 +56,9 @@ SUITES: Final = (
     Suite("forky", "amd64", "python3.14"),
     Suite("sid", "amd64", "python3.15"),
     Suite("trixie", "i386", "python3.13"),
-    *(Suite("trixie", processor, "python3.13") for processor in _EMULATORS),
+    *(Suite("trixie", processor, "python3.13") for processor in ("arm64", "armhf", "riscv64")),
+    # Mirrors often lack some of the newest packages for these.
+    *(Suite("bookworm", processor, "python3.11") for processor in ("ppc64el", "s390x")),
 )
 
 
@@ -102,43 +104,27 @@ def _rows(archive: Path, suite: Suite) -> list[Row]:
 
 
 def tree(suite: Suite) -> Path:
-    """The folder with the suite's files."""
-    with _DOWNLOADING:
-        return _tree(suite)
-
-
-def _tree(suite: Suite) -> Path:
+    """The folder with the interpreter's files and those of the packages that it depends on."""
     need_root()
-    programs = {"debootstrap": "debootstrap", "dpkg-deb": "dpkg", "chroot": "coreutils"}
+    programs = {"dpkg-deb": "dpkg", "chroot": "coreutils"}
     need_programs(programs | ({suite.emulator: "qemu-user-static"} if suite.emulator else {}))
     root = CACHE / "debian" / f"{suite.name}-{suite.processor}"
-    wanted = f"python3,{suite.python}"
     stamp = root / "complete"
-    if stamp.is_file() and stamp.read_text("utf-8") == wanted:
+    if stamp.is_file() and stamp.read_text("utf-8") == suite.python:
         return root
     shutil.rmtree(root, ignore_errors=True)
-    packages = root.with_name(root.name + ".packages")
-    shutil.rmtree(packages, ignore_errors=True)
-    packages.mkdir(parents=True)
-    options = ["--download-only", "--variant=minbase", f"--arch={suite.processor}", f"--include={wanted}"]
-    try:
-        call(["debootstrap", *options, suite.name, str(packages), _mirror(), _SID_SCRIPT])
-        root.mkdir()
-        found = sorted((packages / "var/cache/apt/archives").glob("*.deb"), key=_after_the_base)
-        for package in found:
-            call(["dpkg-deb", "--extract", str(package), str(root)])
-    finally:
-        shutil.rmtree(packages, ignore_errors=True)
-    for name in ("dev", "tmp", "srv"):
-        (root / name).mkdir(exist_ok=True)
+    for name in ("usr/bin", "usr/lib", "tmp", "srv"):
+        (root / name).mkdir(parents=True)
+    for name in ("bin", "lib", "lib32", "lib64", "sbin"):  # as every Debian has it
+        (root / "usr" / name).mkdir(exist_ok=True)
+        (root / name).symlink_to(f"usr/{name}")
+    apt = _apt(suite.name, suite.processor)
+    call([*apt, "install", "--yes", "--no-install-recommends", "--download-only", suite.python])
+    for file in (_home(suite.name, suite.processor) / "cache" / "archives").glob("*.deb"):
+        call(["dpkg-deb", "--extract", str(file), str(root)])
     make_devices(root)
-    stamp.write_text(wanted, "utf-8")
+    stamp.write_text(suite.python, "utf-8")
     return root
-
-
-def _after_the_base(package: Path) -> tuple[bool, str]:
-    """`base-files` first: its links, as /lib to /usr/lib, decide where the others' files go."""
-    return not package.name.startswith("base-files_"), package.name
 
 
 def make_devices(root: Path) -> None:
@@ -158,7 +144,7 @@ def make_devices(root: Path) -> None:
 def sources(suite: str, package: str, folder: Path) -> Path:
     """The folder with that source package as its authors released it, below `folder`. Nothing of Debian's is added."""
     folder.mkdir(parents=True)
-    call([*_apt(suite), "source", "--download-only", package], cwd=folder)
+    call([*_apt(suite, _HOST), "source", "--download-only", package], cwd=folder)
     archive = max(folder.glob("*.orig.tar.?z"), key=lambda path: path.stat().st_size)
     with tarfile.open(archive) as tar:
         tar.extractall(folder)
@@ -174,7 +160,7 @@ def package(suite: str, name: str) -> Path:
         part = made.with_name(made.name + ".part")
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
-        call([*_apt(suite), "download", name], cwd=part)
+        call([*_apt(suite, _HOST), "download", name], cwd=part)
         (file,) = part.glob("*.deb")
         call(["dpkg-deb", "--extract", str(file), str(part / "files")])
         os.replace(part / "files", made)
@@ -182,26 +168,35 @@ def package(suite: str, name: str) -> Path:
     return made
 
 
-def _apt(suite: str) -> list[str]:
-    """apt-get with lists of its own, which know that suite; its signatures are checked as usual."""
+def _home(suite: str, processor: str) -> Path:
+    return CACHE / "apt" / f"{suite}-{processor}"
+
+
+def _apt(suite: str, processor: str) -> list[str]:
+    """apt-get with lists of its own, which know that suite, as for a machine on which nothing is installed."""
     need_programs({"apt-get": "apt"})
-    home = CACHE / "apt" / suite
+    home = _home(suite, processor)
     options = {
+        "APT::Architecture": processor,
+        "APT::Architectures::": processor,
+        "APT::Sandbox::User": "root",  # the folders are ours
+        "Acquire::Languages": "none",
+        "Acquire::Retries": 3,
+        "Debug::NoLocking": 1,
+        "Dir::Cache": home / "cache",
         "Dir::Etc::SourceList": home / "sources.list",
         "Dir::Etc::SourceParts": "/dev/null",
         "Dir::State::Lists": home / "lists",
-        "Dir::State::Status": "/dev/null",  # what is installed here is not its matter
-        "Dir::Cache": home / "cache",
-        "Debug::NoLocking": 1,
-        "APT::Sandbox::User": "root",  # the folders are ours
+        "Dir::State::Status": "/dev/null",
     }
     command = ["apt-get", *(f"-o{name}={value}" for name, value in options.items())]
-    with _DOWNLOADING:
+    with _UPDATING:
         if not (home / "complete").is_file():
             for folder in ("lists/partial", "cache/archives/partial"):
                 (home / folder).mkdir(parents=True, exist_ok=True)
             where = f"[signed-by={_KEYRING}] {_mirror()} {suite} main"
-            (home / "sources.list").write_text(f"deb {where}\ndeb-src {where}\n", "ascii")
+            lines = f"deb {where}\n" + (f"deb-src {where}\n" if processor == _HOST else "")
+            (home / "sources.list").write_text(lines, "ascii")
             call([*command, "update"])
             (home / "complete").touch()
     return command

@@ -20,7 +20,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 CACHE: Final = ROOT / ".cache" / "platforms"
-_LONG: Final = 1800.0  # seconds that one download, installation or compilation may take
+_LONG: Final = 3600.0  # seconds that one download, installation or compilation may take
 _INSTALLING: Final = threading.Lock()
 _WAIT: Final = "-oDPkg::Lock::Timeout=600"  # seconds, for another program that installs something
 

@@ -1,20 +1,24 @@
-"""`python3 tests/platforms/image.py`: build the image by its Dockerfile with buildah, and run it as people do.
+"""`python3 tests/platforms/image.py`: build the image by its Dockerfile with buildah, and run it by runc as people do.
 
-No Docker engine and no registry are needed: a base of the right name is made from a Debian suite by debootstrap. Needs
-root, buildah and debootstrap, and says in one line which of them is missing. Prints what was shown and the size.
+No Docker engine and no registry are needed: a base of the right name is made from a Debian suite by debootstrap, and
+runc, which Docker itself starts containers with, is given what `docker run` would give it. Needs root, buildah, runc
+and debootstrap, and says in one line which of them is missing. Prints what was shown and the size.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 CACHE: Final = ROOT / ".cache"
@@ -22,6 +26,24 @@ BASE: Final = "docker.io/library/python:3.13-slim"
 IMAGE: Final = "localhost/mcp/memory"
 SUITE: Final = "trixie"  # its python3 is 3.13 as well
 _STORE: Final = ["--root", str(CACHE / "buildah"), "--runroot", str(CACHE / "buildah-run"), "--storage-driver", "vfs"]
+_CAPABILITIES: Final = (
+    "CAP_CHOWN",
+    "CAP_DAC_OVERRIDE",
+    "CAP_FSETID",
+    "CAP_FOWNER",
+    "CAP_MKNOD",
+    "CAP_NET_RAW",
+    "CAP_SETGID",
+    "CAP_SETUID",
+    "CAP_SETFCAP",
+    "CAP_SETPCAP",
+    "CAP_NET_BIND_SERVICE",
+    "CAP_SYS_CHROOT",
+    "CAP_KILL",
+    "CAP_AUDIT_WRITE",
+)
+"""What Docker leaves a container's root."""
+_PATIENCE: Final = 120.0  # seconds for one run
 _ENTITY: Final = {"name": "Ada", "entityType": "person", "observations": ["wrote notes"]}
 _OLD: Final = '{"type":"entity","name":"Old","entityType":"thing","observations":["was there before"]}\n'
 
@@ -53,25 +75,81 @@ def make_image() -> None:
     for place in ("/etc/pip.conf", "/etc/xdg/pip", "/etc/ssl/certs/ca-certificates.crt", "/etc/resolv.conf"):
         if os.path.exists(place):
             options += ["--volume", f"{place}:{place}:ro"]
-    buildah("bud", "-q", "--isolation", "chroot", "--pull-never", *options, "-t", IMAGE, str(ROOT))
+    buildah(
+        "bud", "-q", "--format", "docker", "--isolation", "chroot", "--pull-never", *options, "-t", IMAGE, str(ROOT)
+    )
 
 
-def start(volume: Path, *requests: dict[str, Any], user: str = "", capable: bool = True) -> list[dict[str, Any]]:
-    """`docker run -i -v VOLUME:/app/dist --rm [--user USER] [--cap-drop=ALL] mcp/memory`: send these; the answers."""
+class Options(NamedTuple):
+    """Those of `docker run -i --rm -v VOLUME:/app/dist mcp/memory` that are given."""
+
+    user: str = ""
+    drop: tuple[str, ...] = ()  # --cap-drop
+    read_only: bool = False
+    no_network: bool = False
+    no_new_privileges: bool = False
+
+
+PLAIN: Final = Options()
+HARDENED: Final = Options(drop=_CAPABILITIES, read_only=True, no_network=True, no_new_privileges=True)
+"""All that guides on hardening recommend, at once."""
+
+
+@contextlib.contextmanager
+def bundle(volume: Path, options: Options, *arguments: str) -> Iterator[Path]:
+    """A folder from which runc starts the image with that volume and those options, as Docker would."""
+    image = json.loads(buildah("inspect", "--type", "image", IMAGE))["Docker"]["config"]
+    container = buildah("from", "--pull-never", IMAGE)
+    try:
+        user, _, group = options.user.partition(":")
+        bounding = [name for name in _CAPABILITIES if name not in options.drop]
+        held = bounding if user in ("", "0") else []
+        dev = ["nosuid", "strictatime", "mode=755"]
+        mounts = [
+            {"destination": "/proc", "type": "proc", "source": "proc"},
+            {"destination": "/dev", "type": "tmpfs", "source": "tmpfs", "options": dev},
+            {"destination": "/dev/shm", "type": "tmpfs", "source": "shm", "options": ["nosuid", "noexec", "mode=1777"]},
+            {"destination": "/app/dist", "type": "bind", "source": str(volume), "options": ["rbind", "rw"]},
+        ]
+        process = {
+            "user": {"uid": int(user or 0), "gid": int(group or 0)},
+            "args": [*image["Entrypoint"], *arguments],
+            "env": image["Env"],
+            "cwd": image["WorkingDir"],
+            "capabilities": {"bounding": bounding, "effective": held, "permitted": held},
+            "noNewPrivileges": options.no_new_privileges,
+        }
+        spaces = ["pid", "mount", "ipc", "uts", *(["network"] if options.no_network else [])]
+        config = {
+            "ociVersion": "1.0.2",
+            "process": process,
+            "root": {"path": buildah("mount", container), "readonly": options.read_only},
+            "mounts": mounts,
+            "linux": {"namespaces": [{"type": name} for name in spaces]},
+        }
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "config.json").write_text(json.dumps(config))
+            yield Path(folder)
+    finally:
+        buildah("rm", container)
+
+
+def runc(*arguments: str) -> list[str]:
+    return ["runc", "--root", str(CACHE / "runc"), *arguments]
+
+
+def start(volume: Path, *requests: dict[str, Any], options: Options = PLAIN) -> list[dict[str, Any]]:
+    """Run the image, send these; the answers."""
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "image", "version": "1"}}
     lines = [{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}]
     lines += [{"jsonrpc": "2.0", "id": number, **request} for number, request in enumerate(requests, 1)]
-    container = buildah("from", "--pull-never", IMAGE)
-    try:
-        config = json.loads(buildah("inspect", "--type", "image", IMAGE))["OCIv1"]["config"]
-        options = ["--isolation", "chroot", "--volume", f"{volume}:/app/dist"] + (["--user", user] if user else [])
-        options += [] if capable else ["--cap-drop", "CAP_ALL"]
-        given = "".join(json.dumps(line) + "\n" for line in lines)
-        said = buildah("run", *options, container, "--", *config["Entrypoint"], given=given)
-    finally:
-        buildah("rm", container)
-    answers = sorted((json.loads(line) for line in said.splitlines()), key=lambda answer: int(answer["id"]))
-    assert [answer["id"] for answer in answers] == list(range(len(lines))), said
+    given = "".join(json.dumps(line) + "\n" for line in lines)
+    with bundle(volume, options) as folder:
+        command = runc("run", "--bundle", str(folder), f"memory-{os.getpid()}")
+        done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=_PATIENCE, check=False)
+    assert done.returncode == 0 and "Traceback" not in done.stderr, done
+    answers = sorted((json.loads(line) for line in done.stdout.splitlines()), key=lambda answer: int(answer["id"]))
+    assert [answer["id"] for answer in answers] == list(range(len(lines))), done
     return answers
 
 
@@ -113,7 +191,7 @@ def changes_nothing_when_it_is_started_as_another_user(volume: Path) -> None:
     os.chown(volume, 1234, 1234)
     (volume / "memory.jsonl").write_text(_OLD)
     (volume / "memory.jsonl").chmod(0o644)
-    answers = start(volume, call("create_entities", entities=[_ENTITY]), user="1234:1234")
+    answers = start(volume, call("create_entities", entities=[_ENTITY]), options=Options(user="1234:1234"))
     assert answers[1]["result"]["isError"] is True, answers  # root's file may be read and not be replaced
     assert (volume / "memory.jsonl").read_text() == _OLD
     assert [(volume / "memory.jsonl").stat().st_uid, volume.stat().st_uid] == [0, 1234]
@@ -128,26 +206,78 @@ def a_folder_of_somebodys_own_stays_theirs(volume: Path) -> None:
 
 def serves_without_any_capability(volume: Path) -> None:
     (volume / "memory.jsonl").write_text(_OLD)
-    start(volume, call("create_entities", entities=[_ENTITY]), capable=False)
-    answers = start(volume, call("read_graph"), capable=False)
+    start(volume, call("create_entities", entities=[_ENTITY]), options=Options(drop=_CAPABILITIES))
+    answers = start(volume, call("read_graph"), options=Options(drop=_CAPABILITIES))
     assert len(answers[1]["result"]["structuredContent"]["entities"]) == 2, answers
     assert (volume / "memory.jsonl").stat().st_uid == 0
 
 
 def serves_another_user_without_any_capability(volume: Path) -> None:
     os.chown(volume, 1234, 1234)
-    start(volume, call("create_entities", entities=[_ENTITY]), user="1234:1234", capable=False)
+    start(volume, call("create_entities", entities=[_ENTITY]), options=HARDENED._replace(user="1234:1234"))
     assert (volume / "memory.jsonl").stat().st_uid == 1234
 
 
 def hands_over_the_history(volume: Path) -> None:
     history = volume / "memory.jsonl.history"
     history.mkdir(0o700)
-    generation = history / "20260101T000000.000Z.jsonl"
+    yesterday = time.gmtime(time.time() - 86_400)  # an old one would be thinned out
+    generation = history / time.strftime("%Y%m%dT%H%M%S.000Z.jsonl", yesterday)
     generation.write_text(_OLD)
     (volume / "memory.jsonl").write_text(_OLD)
     start(volume, call("create_entities", entities=[_ENTITY]))
     assert [path.stat().st_uid for path in (history, generation)] == [65532, 65532]
+
+
+def serves_in_each_combination_that_people_use(volume: Path) -> None:
+    """Root's old volume; the same server goes on with what the others stored."""
+    (volume / "memory.jsonl").write_text(_OLD)
+    combinations = (
+        Options(read_only=True),
+        Options(no_network=True),
+        Options(read_only=True, no_network=True, no_new_privileges=True),
+        Options(drop=("CAP_CHOWN",)),
+        Options(drop=("CAP_SETUID",)),
+        Options(drop=("CAP_DAC_OVERRIDE",)),
+        Options(user="65532:65532", drop=_CAPABILITIES, read_only=True),
+        HARDENED._replace(user="65532:65532"),
+    )
+    for number, options in enumerate(combinations):
+        (answer,) = start(
+            volume, call("create_entities", entities=[{**_ENTITY, "name": f"{number}"}]), options=options
+        )[1:]
+        assert answer["result"]["isError"] is False, (options, answer)
+    answers = start(volume, call("read_graph"))
+    stored = [one["name"] for one in answers[1]["result"]["structuredContent"]["entities"]]
+    assert stored == ["Old", *map(str, range(len(combinations)))], stored
+
+
+def serves_hardened_on_an_old_volume_as_root(volume: Path) -> None:
+    (volume / "memory.jsonl").write_text(_OLD)
+    start(volume, call("create_entities", entities=[_ENTITY]), options=HARDENED)
+    answers = start(volume, call("read_graph"), options=HARDENED)
+    assert len(answers[1]["result"]["structuredContent"]["entities"]) == 2, answers
+
+
+def its_health_check_passes_on_stdio_and_over_http(volume: Path) -> None:
+    check = json.loads(buildah("inspect", "--type", "image", IMAGE))["Docker"]["config"]["Healthcheck"]["Test"]
+    assert check[0] == "CMD", check
+    name = f"memory-{os.getpid()}"
+    for arguments, said in (((), b"memory file"), (("serve", "--http", "8765"), b"serving at ")):
+        with bundle(volume, Options(no_network=True), *arguments) as folder:
+            pipe, null = subprocess.PIPE, subprocess.DEVNULL
+            command = runc("run", "--bundle", str(folder), name)
+            with subprocess.Popen(command, stdin=pipe, stdout=null, stderr=pipe) as server:
+                late = threading.Timer(_PATIENCE, server.kill)  # ends the wait for its line as well
+                late.start()
+                try:
+                    assert server.stderr is not None
+                    assert any(said in line for line in server.stderr), arguments
+                    done = subprocess.run(runc("exec", name, *check[1:]), timeout=_PATIENCE, check=False)
+                    assert done.returncode == 0, (arguments, done)
+                finally:
+                    late.cancel()
+                    subprocess.run(runc("delete", "--force", name), timeout=_PATIENCE, check=False)
 
 
 def size() -> int:
@@ -168,13 +298,16 @@ SCENES: Final[tuple[Callable[[Path], None], ...]] = (
     serves_without_any_capability,
     serves_another_user_without_any_capability,
     hands_over_the_history,
+    serves_in_each_combination_that_people_use,
+    serves_hardened_on_an_old_volume_as_root,
+    its_health_check_passes_on_stdio_and_over_http,
 )
 
 
 def main() -> int:
-    missing = [name for name in ("buildah", "debootstrap") if shutil.which(name) is None]
+    missing = [name for name in ("buildah", "debootstrap", "runc") if shutil.which(name) is None]
     if missing or os.geteuid() != 0:
-        print("image: not run: needs " + (", ".join(missing) + " (both are Debian packages)" if missing else "root"))
+        print("image: not run: needs " + (", ".join(missing) + " (Debian packages)" if missing else "root"))
         return 1
     make_base()
     make_image()

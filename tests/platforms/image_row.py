@@ -15,13 +15,13 @@ _LONG = 2400.0  # seconds: it builds a base image and the archive
 
 
 def jobs(archive: Path) -> list[Job]:
-    return [Job("container image (buildah)", "CPython", _rows)]
+    return [Job("container image (buildah, runc)", "CPython", _rows)]
 
 
 def _rows() -> list[Row]:
     """The image builds the archive by itself, in its first stage; by the same pins it is this one."""
     need_root()
-    need_programs({"buildah": "buildah", "debootstrap": "debootstrap"})
+    need_programs({"buildah": "buildah", "debootstrap": "debootstrap", "runc": "runc"})
     say(f"the image {image.IMAGE}, archive as built by its Dockerfile")
     command = [sys.executable, str(Path(image.__file__))]
     done = subprocess.run(
@@ -36,7 +36,7 @@ def _rows() -> list[Row]:
     problems = re.findall(r"^image: (FAILED: [^:]*)", done.stdout, re.MULTILINE)
     return [
         Row(
-            "container image (buildah)",
+            "container image (buildah, runc)",
             f"{image.SUITE}'s CPython, in place of {image.BASE.rpartition('/')[2]}",
             passed=passed,
             run=passed + failed,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -23,6 +24,11 @@ def found() -> dict[str, str]:
     """Version and path of each, one of a version, those that the archive serves."""
     candidates = [*Path.home().glob(".pyenv/versions/*/bin/python"), Path("/usr/bin/python3")]
     candidates += [Path(f"/usr/{kind}bin/python3.{minor}") for kind in ("", "local/") for minor in range(10, 16)]
+    return versions(map(str, candidates))
+
+
+def versions(candidates: Iterable[str]) -> dict[str, str]:
+    """The same of these programs; what does not run is passed over."""
     known: dict[str, str] = {}
     for path in candidates:
         try:
@@ -31,7 +37,7 @@ def found() -> dict[str, str]:
             continue
         name, free, version = asked.stdout.split()
         if name == "cpython" and free == "0" and tuple(map(int, version.split(".")[:2])) >= (3, 10):
-            known.setdefault(version, str(path))
+            known.setdefault(version, path)
     return dict(sorted(known.items(), key=lambda item: [int(part) for part in item[0].split(".")]))
 
 

@@ -26,7 +26,7 @@ def test_an_unforeseen_error_is_a_row_that_failed_and_not_the_runs_end() -> None
     assert "| 0 of 1 (stopped by RuntimeError: a/b c) |" in table([row])
 
 
-def test_the_readmes_table_has_one_line_for_each_platform_and_outcome() -> None:
+def test_the_guides_table_has_one_line_for_each_platform_and_outcome() -> None:
     rows = [
         Row("Linux", "CPython 3.10.13", "1.3 s", "0.30 s", 11, 11),
         Row("Linux", "CPython 3.11.7", "1.3 s", "0.30 s", 11, 11),

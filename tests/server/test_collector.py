@@ -55,3 +55,16 @@ def test_the_collector_rests_during_a_load_and_goes_on_after_it() -> None:
     with pytest.raises(ZeroDivisionError):
         Collector().load(fail)
     assert seen == [False] and gc.isenabled()
+
+
+def test_no_pass_of_the_collector_goes_over_a_graph_that_was_just_loaded(memory: Path, store: Store) -> None:
+    passes: list[str] = []
+    write(memory, 5000)
+    gc.collect()
+    gc.callbacks.append(lambda phase, info: passes.append(phase))
+    try:
+        store.graph()
+    finally:
+        gc.callbacks.pop()
+    assert passes == []
+    gc.unfreeze()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 import pytest
 
 from memory_app.errors import MemoryServerError
+from memory_app.graph.graph import Graph
+from memory_app.graph.wordindex import WordIndex
 from memory_app.jsonl.records import new_entity
 from memory_app.server.service import Service
 from memory_app.storage.store import Store
@@ -68,3 +71,30 @@ def test_the_error_of_a_call_goes_with_the_call(
     answer = asyncio.run(run())
     assert answer.is_error and text in str(answer.text)
     assert not [one for one in garbage() if isinstance(one, MemoryServerError)]
+
+
+def test_a_search_that_may_have_to_make_an_index_is_never_made_on_the_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = tmp_path / "memory.jsonl"
+    memory.write_bytes(
+        b"".join(new_entity(f"Person {number}", "t", ["likes tea"]).raw + b"\n" for number in range(1100))
+    )
+    made_in: list[int] = []
+    follow = WordIndex.follow
+
+    def followed(index: WordIndex, graph: Graph) -> None:
+        made_in.append(threading.get_ident())
+        follow(index, graph)
+
+    monkeypatch.setattr(WordIndex, "follow", followed)
+    monkeypatch.setattr("memory_app.server.service._QUICK_SECONDS", 60.0)
+
+    async def run() -> None:
+        service = Service(lambda on_save: Store(str(memory), print, on_save=on_save))
+        for query in ("tea", "zzyzx tea of persons"):
+            await service.call("search_nodes", {"query": query}, lambda answer: answer)
+        await service.close()
+
+    asyncio.run(run())
+    assert made_in and threading.get_ident() not in made_in

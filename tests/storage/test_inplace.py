@@ -23,6 +23,7 @@ from memory_app.storage.history import History
 from memory_app.storage.memory_file import MemoryFile
 from memory_app.storage.replaced import link_present
 from memory_app.storage.store import Store
+from tests.faults.folders import descriptors
 from tests.gating import PATIENCE, GatedOs, in_thread
 from tests.placing import put
 
@@ -210,6 +211,24 @@ def test_where_there_are_no_hard_links_the_replaced_file_is_watched(
     assert names(copy) == names(OLD) | {"First", "Late"}
     assert names(memory.read_text()) == names(OLD) | {"First", "New"}
     assert kept(memory, ".replaced") == []
+
+
+@POSIX
+def test_no_more_than_ten_replaced_files_are_watched(
+    memory: Path, store: Store, gated: GatedOs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inplace, "_STILL", 0.0)
+    gated.fail("link", PermissionError(errno.EPERM, os.strerror(errno.EPERM)), always=True)
+    before = len(descriptors())
+    put(memory, OLD)
+    for number in range(14):
+        with open(memory, "ab") as file:
+            file.write(new_entity(f"Other{number}", "t", ()).raw + b"\n")
+        add(store, f"New{number}")
+    until = time.monotonic() + 5  # half of the time that a file is watched
+    while len(descriptors()) - before > 10:
+        assert time.monotonic() < until
+        time.sleep(0.01)
 
 
 def test_a_file_that_was_put_there_by_a_rename_is_neither_waited_for_nor_kept(

@@ -1,4 +1,4 @@
-"""Servers that break one promise, for the checkers to be seen catching them.
+"""Programs that break one promise, for the checkers to be seen catching them.
 
 python -m tests.stress.broken_server FAULT [ARGUMENT ...]
 """
@@ -12,7 +12,7 @@ from typing import Any, Final
 from memory_app import cli
 from memory_app.disk import calls as disk
 from memory_app.lock.lock import Lock
-from memory_app.storage import history
+from memory_app.storage import history, inplace
 from memory_app.storage.store import Store
 
 _GAP: Final = 0.004  # seconds between the last check and the rename: what otherwise takes an hour to happen
@@ -46,6 +46,20 @@ def _with_stale_reads() -> None:
     broken.peek = lambda self: None if self._snapshot is None else self._snapshot.graph
 
 
+def _without_sync() -> None:
+    """Leaves to the system when anything comes to the disk."""
+    broken: Any = disk
+    broken.sync = broken.sync_folder = lambda _: None
+
+
+def _without_waiting() -> None:
+    """Takes every file that it reads for whole, and keeps nothing of one that it replaces."""
+    broken: Any = inplace
+    broken.may_be_unfinished = lambda signature, reading, present: False
+    broken_history: Any = history.History
+    broken_history.wants = lambda *_: False
+
+
 def _without_history() -> None:
     """Keeps a generation at the first save of a day, but none before a delete."""
     broken: Any = history
@@ -60,6 +74,8 @@ FAULTS: Final = {
     "no-lock": _without_lock,
     "no-save": _without_saving,
     "stale": _with_stale_reads,
+    "no-sync": _without_sync,
+    "no-wait": _without_waiting,
     "no-history": _without_history,
     "none": _ordinary,
 }

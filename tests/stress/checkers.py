@@ -10,7 +10,7 @@ from memory_app.commands.upkeep.recovery import undo_change
 from memory_app.graph.graph import Graph
 from tests.faults import crashes
 from tests.faults.folders import folder
-from tests.stress import broken_server, crowd, histories, kills, recovery, writers
+from tests.stress import broken_server, crowd, histories, kills, mounts, power_cuts, recovery, unlocked, writers
 from tests.stress.figures import Figures
 
 _SEED: Final = 1
@@ -61,6 +61,14 @@ def a_crash_in_a_write_in_place() -> list[str]:
     return crashes.run((crashes.IN_PLACE,), enough=1).losses
 
 
+def a_power_cut_without_any_sync() -> list[str]:
+    return power_cuts.run(_SEED, 4, ["ext4"], broken="no-sync").losses
+
+
+def writes_in_place_without_a_wait() -> list[str]:
+    return unlocked.run_in_place(_SEED, 10, broken_server.command("no-wait")).losses
+
+
 def a_recovery_without_a_generation_before_a_delete() -> list[str]:
     losses = recovery.run(_SEED, rounds=1, processes=2, most=4, command=broken_server.command("no-history")).losses
     return [loss for loss in losses if "is not there after all was undone" in loss]
@@ -88,6 +96,8 @@ CHECKS: Final[tuple[Callable[[], list[str]], ...]] = (
     http_after_a_lie,
     a_crash_without_a_sync_of_the_file,
     a_crash_in_a_write_in_place,
+    writes_in_place_without_a_wait,
+    *(() if mounts.missing() else (a_power_cut_without_any_sync,)),
     a_recovery_without_a_generation_before_a_delete,
     a_recovery_by_putting_the_old_file_back,
     a_recovery_whose_undos_cannot_be_undone,

@@ -1,11 +1,12 @@
-"""A fault or a kill at each call of every command that writes: files stay whole, and no fact goes."""
+"""A fault or a kill at each call of every command: files stay whole, and no fact goes."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-from tests.faults.commands import SCENES, calls_of, faults, wrong
+from tests.faults.command_scenes import READING, SCENES
+from tests.faults.commands import calls_of, faults, wrong
 from tests.faults.folders import folder
 from tests.stress.figures import Figures
 
@@ -20,7 +21,7 @@ def run(step: int = 1) -> Figures:
     with folder() as around:
         inside = Path(around, "in")
         inside.mkdir()
-        for scene in SCENES:
+        for scene in (*SCENES, *READING):
             figures.count("commands")
             names, clean = calls_of(inside, scene)
             if clean.status or not scene.done(clean.files):

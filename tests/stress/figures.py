@@ -17,6 +17,7 @@ class Figures:
         self.losses: list[str] = []
         self.skipped = ""
         self.remarks: list[str] = []
+        self.pings: list[list[float]] = []  # for each server the seconds that each ping waited for its answer
 
     def count(self, what: str, by: int = 1) -> None:
         self.counts[what] += by
@@ -33,8 +34,12 @@ class Figures:
         if self.skipped:
             return f"{self.part}: skipped, {self.skipped}"
         counted = ", ".join(f"{number:,} {what}" for what, number in self.counts.items())
-        parts = [counted or "nothing", *self.remarks, f"losses: {len(self.losses)}"]
+        parts = [counted or "nothing", *self._told_pings(), *self.remarks, f"losses: {len(self.losses)}"]
         return f"{self.part}: " + "; ".join(parts)
+
+    def _told_pings(self) -> list[str]:
+        waits = [seconds for server in self.pings for seconds in server]
+        return [f"{len(waits):,} pings, the longest waited {max(waits) * 1000:,.0f} ms"] if waits else []
 
     def report(self) -> str:
         """The line, and the first losses below it."""

@@ -34,7 +34,7 @@ def run(seeds: Iterable[int], *, processes: int, calls: int, command: list[str] 
     """For each seed one history, of `calls` calls by each of the servers; these live through all of them."""
     figures = Figures("histories")
     with folder(on_disk=True) as inside:
-        drivers = servers.started_together(inside / "memory.jsonl", processes, command)
+        drivers = servers.started_together(inside / "memory.jsonl", processes, command, figures)
         try:
             for seed in seeds:
                 history = record(drivers, seed, calls)

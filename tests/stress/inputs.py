@@ -233,7 +233,7 @@ def lines(seed: int, seconds: float, most: int = 1 << 60, *, each: int = 400) ->
 def _session(seed: str, count: int, figures: Figures) -> None:
     mutator = Mutator(f"line {seed}", REQUESTS)
     wanted: Counter[str] = Counter()
-    with folder() as inside, servers.started(inside / "memory.jsonl") as server:
+    with folder() as inside, servers.started(inside / "memory.jsonl", figures=figures) as server:
         for _ in range(count):
             line = mutator.next().replace(b"\n", b" ")
             if b"listen" in line or b"cancel" in line:

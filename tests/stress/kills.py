@@ -50,13 +50,13 @@ class Loop:
         self._command = command
         self.figures = figures
         self.random = random.Random(seed)
-        self.survivor = servers.started(self.memory)
+        self.survivor = servers.started(self.memory, figures=figures)
         self._number = 0
         self._must: set[str] = set()
         self._may: set[str] = set()
 
     def victim(self) -> Driver:
-        return servers.started(self.memory, self._command)
+        return servers.started(self.memory, self._command, self.figures)
 
     def warm(self, victim: Driver) -> None:
         """One write before anything is counted: what is done once in a process is done then."""

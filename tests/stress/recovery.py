@@ -95,7 +95,8 @@ class _Round:
         for _ in range(most):  # each time leaves one at least
             if len(generations(str(self.memory))) >= most:
                 break
-            missing = servers.started_together(self.memory, processes - len(drivers), self._command)
+            wanted = processes - len(drivers)
+            missing = servers.started_together(self.memory, wanted, self._command, self._figures)
             drivers += map(stack.enter_context, missing)
             self._change_and_kill(drivers, names)
             drivers.pop(0)

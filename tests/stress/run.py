@@ -15,7 +15,19 @@ from collections.abc import Callable
 from typing import Final
 
 from tests.faults import crashes, loop
-from tests.stress import checkers, command_faults, crowd, histories, inputs, kills, recovery, unlocked, writers
+from tests.stress import (
+    checkers,
+    command_faults,
+    crowd,
+    histories,
+    inputs,
+    kills,
+    mounted,
+    power_cuts,
+    recovery,
+    unlocked,
+    writers,
+)
 from tests.stress.figures import Figures
 
 _STARTS: Final = 8  # of the distinct crash states, every so many is also started on
@@ -32,6 +44,9 @@ PARTS: Final[dict[str, Callable[[int], Figures]]] = {
     "unlocked": lambda seed: unlocked.run(seed, 2000),
     "unlocked-slow": lambda seed: unlocked.run(seed, 400, pause=0.1),
     "in-place": lambda seed: unlocked.run_in_place(seed, 120),
+    "npm-in-place": lambda seed: unlocked.run_npm_in_place(seed, 2000, seconds=30),
+    "file-systems": lambda seed: mounted.run(seed, 60),
+    "power": lambda seed: power_cuts.run(seed, 100),
     "recovery": lambda seed: recovery.run(seed, rounds=20),
     "http": lambda seed: crowd.run(clients=500, seconds=30),
     "checkers": lambda seed: checkers.run(),

@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.driver import Driver, Message
+from tests.stress.figures import Figures
 
 ROOT: Final = Path(__file__).resolve().parents[2]
+
+_PATIENCE: Final = 60.0  # seconds for an answer: several servers start at once, on a machine that may be busy
 
 
 def command() -> list[str]:
@@ -22,15 +25,9 @@ def environment(memory: Path) -> dict[str, str]:
     return {**os.environ, "MEMORY_FILE_PATH": str(memory), "PYTHONPATH": str(ROOT)}
 
 
-def started(memory: Path, argv: list[str] | None = None) -> Driver:
-    """A server on the memory, greeted."""
-    driver = Driver(argv or command(), env=environment(memory), cwd=memory.parent)
-    try:
-        driver.open()
-    except BaseException:
-        driver.kill()
-        raise
-    return driver
+def started(memory: Path, argv: list[str] | None = None, figures: Figures | None = None) -> Driver:
+    """A server on the memory, greeted. With `figures` it is pinged beside everything else, and they tell the waits."""
+    return started_together(memory, 1, argv, figures)[0]
 
 
 def is_stored(answer: Message) -> bool:
@@ -48,12 +45,22 @@ def entity(name: str, *observations: str) -> dict[str, Any]:
     return {"entities": [{"name": name, "entityType": "test", "observations": list(observations)}]}
 
 
-def started_together(memory: Path, count: int, argv: list[str] | None = None) -> list[Driver]:
+def started_together(
+    memory: Path,
+    count: int,
+    argv: list[str] | None = None,
+    figures: Figures | None = None,
+    cwd: Path | None = None,
+) -> list[Driver]:
     """So many servers on the memory, greeted; starting one does not wait for the other."""
-    drivers = [Driver(argv or command(), env=environment(memory), cwd=memory.parent) for _ in range(count)]
+    folder = cwd or memory.parent
+    drivers = [Driver(argv or command(), env=environment(memory), cwd=folder, patience=_PATIENCE) for _ in range(count)]
     try:
         for driver in drivers:
             driver.open()
+            if figures is not None:
+                driver.keep_pinging()
+                figures.pings.append(driver.pings)
     except BaseException:
         for driver in drivers:
             driver.kill()

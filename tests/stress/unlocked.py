@@ -6,7 +6,9 @@ and is not in the file at the end, though nothing but the npm server's saves cam
 
 from __future__ import annotations
 
+import contextlib
 import random
+import subprocess
 import threading
 import time
 from pathlib import Path
@@ -14,7 +16,7 @@ from typing import Final
 
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
-from tests.bench.servers import NPM_VERSION, npm
+from tests.bench.servers import NPM_IN_PLACE, NPM_VERSION, npm
 from tests.driver import Driver
 from tests.faults.folders import folder
 from tests.stress import servers
@@ -22,6 +24,7 @@ from tests.stress.figures import Figures
 
 _OURS: Final = "ours"
 _THEIRS: Final = "theirs"
+_LEAST: Final = 5  # calls of each beside a server that writes in place, however slow the machine is
 
 
 def run(seed: int, calls: int, pause: float = 0.0) -> Figures:
@@ -37,7 +40,7 @@ def run(seed: int, calls: int, pause: float = 0.0) -> Figures:
         return figures
     with folder(on_disk=True) as inside:
         memory = inside / "memory.jsonl"
-        ours = servers.started(memory)
+        ours = servers.started(memory, figures=figures)
         theirs = servers.started(memory, list(peer.command))
         with ours, theirs:
             for driver, name in ((ours, _OURS), (theirs, _THEIRS)):
@@ -54,7 +57,7 @@ def run(seed: int, calls: int, pause: float = 0.0) -> Figures:
     return figures
 
 
-def run_in_place(seed: int, rounds: int) -> Figures:
+def run_in_place(seed: int, rounds: int, command: list[str] | None = None) -> Figures:
     """Let a program rewrite the file in place, half-way and slowly, with changes of ours in its pauses.
 
     A round is lost when a line of what it wrote, or of ours that was acknowledged, is neither in the memory nor in a
@@ -66,7 +69,7 @@ def run_in_place(seed: int, rounds: int) -> Figures:
     with folder(on_disk=True) as inside:
         memory = inside / "memory.jsonl"
         memory.write_text("".join(base))
-        with servers.started(memory) as ours:
+        with servers.started(memory, command, figures) as ours:
             for number in range(rounds):
                 theirs = [line.replace("[]", f'["{number}"]') for line in base[: chance.randint(250, 500)]]
                 before = memory.read_text()
@@ -84,6 +87,93 @@ def run_in_place(seed: int, rounds: int) -> Figures:
                     figures.lost(f"round {number} of seed {seed}: {len(missing)} lines, the first: {missing[0]:.60}")
             ours.finish()
     return figures
+
+
+def run_npm_in_place(seed: int, facts: int, seconds: float) -> Figures:
+    """Let one server of ours and an npm server that writes in place change one memory at the same time.
+
+    Lost is each old fact, and each that npm has acknowledged, which stands neither in the memory nor in a file that was
+    kept beside it. One of ours that npm overwrote is counted alone: npm had loaded the file before.
+    """
+    figures = Figures("npm that writes in place")
+    try:
+        peer = npm(NPM_IN_PLACE)
+    except (SystemExit, OSError, subprocess.CalledProcessError) as error:
+        figures.skipped = f"npm {NPM_IN_PLACE} cannot be had: {error}"
+        return figures
+    for pause in (0.1, 0.5, 1.5):
+        with folder(on_disk=True) as inside:
+            _beside_npm(inside / "memory.jsonl", list(peer.command), f"{seed} {pause}", facts, pause, seconds, figures)
+    figures.remark(f"npm {NPM_IN_PLACE}; pauses up to 0.1, 0.5 and 1.5 s")
+    return figures
+
+
+def _beside_npm(
+    memory: Path, command: list[str], seed: str, facts: int, pause: float, seconds: float, figures: Figures
+) -> None:
+    old = [f"old{number}" for number in range(facts)]
+    lines = (f'{{"type":"entity","name":"{name}","entityType":"t","observations":["a fact"]}}' for name in old)
+    memory.write_text("\n".join(lines))
+    added: dict[str, list[str]] = {_OURS: [], _THEIRS: []}
+    kept = _Kept(memory)
+
+    def client(who: str, driver: Driver) -> None:
+        chance = random.Random(f"{seed} {who}")
+        number = 0
+        until = time.monotonic() + seconds
+        while number < _LEAST or time.monotonic() < until:
+            number += 1
+            name = f"{who}{number}"
+            if servers.is_stored(driver.answer(driver.start_call("create_entities", servers.entity(name)))):
+                added[who].append(name)
+            else:
+                figures.count(f"refused, {who}")
+            kept.look()
+            time.sleep(chance.uniform(0, pause))
+
+    with servers.started(memory, figures=figures) as ours, servers.started(memory, command) as theirs:
+        threads = [threading.Thread(target=client, args=pair) for pair in ((_OURS, ours), (_THEIRS, theirs))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        ours.finish()
+        theirs.close_stdin()
+    kept.look()
+    present = memory.read_text()
+    figures.count("old facts", facts)
+    figures.count("writes of ours", len(added[_OURS]))
+    figures.count("of npm", len(added[_THEIRS]))
+    figures.count("files kept beside it", len(kept.files))
+    for name in old + added[_THEIRS]:
+        if f'"{name}"' not in present and not kept.holds(name):
+            figures.lost(f"pauses up to {pause:g} s, seed {seed}: {name} is nowhere")
+    overwritten = [name for name in added[_OURS] if f'"{name}"' not in present]
+    figures.count("ours that npm overwrote", len(overwritten))
+    figures.count("of them kept all the same", sum(map(kept.holds, overwritten)))
+
+
+class _Kept:
+    """What was kept beside a memory at any time. Of the files that another program may still write to ten stay."""
+
+    def __init__(self, memory: Path) -> None:
+        self._memory = memory
+        self._mutex = threading.Lock()
+        self.files: dict[str, str] = {}
+
+    def look(self) -> None:
+        with self._mutex:
+            history = self._memory.with_name(f"{self._memory.name}.history")
+            for path in (
+                *self._memory.parent.glob("*.replaced"),
+                *self._memory.parent.glob("*.bak"),
+                *history.glob("*.jsonl"),
+            ):
+                with contextlib.suppress(FileNotFoundError):
+                    self.files[path.name] = path.read_text(errors="replace")
+
+    def holds(self, name: str) -> bool:
+        return any(f'"{name}"' in text for text in self.files.values())
 
 
 def _write_half_way(memory: Path, text: str, ours: Driver, name: str, chance: random.Random) -> int:

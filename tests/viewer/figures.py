@@ -133,7 +133,8 @@ def _used(browser: chromium.Browser) -> dict[int, float]:
 def measured(browser: chromium.Browser, file: Path) -> Figures:
     with opened(browser, file) as (page, cpu):
         usable = page.evaluate("window.usable")
-        paint = page.evaluate("performance.getEntriesByType('paint')[0]?.startTime ?? 0")
+        page.wait("performance.getEntriesByType('paint').length > 0")
+        paint = page.evaluate("performance.getEntriesByType('paint')[0].startTime")
         page.wait("document.querySelector('#graph').dataset.state === 'still'")
         dragged: dict[str, list[float]] = page.evaluate(_DRAG)
         page.call("HeapProfiler.collectGarbage")

@@ -6,9 +6,11 @@ The end of each test also demands: no error, no violation of the policy, no requ
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
+from memory_app import viewer
 from tests.viewer import memories
 from tests.viewer.conftest import Open
 from tests.viewer.steps import (
@@ -252,3 +254,23 @@ def test_the_same_memory_gives_the_same_overview(open_page: Open) -> None:
         page.wait(STILL)
         names.append(sorted(one["text"] for one in drawn(page) if one["text"])[:5])
     assert names[0] == names[1]
+
+
+@pytest.mark.parametrize("aspect", [0.75, 1.25])
+def test_groups_of_the_overview_lie_side_by_side_in_the_shape_of_the_room(open_page: Open, aspect: float) -> None:
+    page = open_page("{}")
+    parts = "".join((Path(viewer.__file__).parent / f"{name}.js").read_text("utf-8") for name in ("model", "overview"))
+    made = (
+        f"const model = new Model({memories.many(3000)});"
+        "const places = { x: [], y: [], placed: [] };"
+        f"const {{ groups }} = makeOverview(model, places, {aspect});"
+        "const apart = (a, b) => Math.hypot(a.x - b.x, a.y - b.y) - a.radius - b.radius;"
+        "const nearest = Math.min(...groups.flatMap((a, i) => groups.slice(0, i).map((b) => apart(a, b))));"
+        "const size = (values) => Math.max(...values) - Math.min(...values);"
+        "return [nearest, groups.length, places.placed.filter(Boolean).length, size(places.x) / size(places.y)];"
+    )
+    nearest, groups, placed, shape = page.evaluate(f"(() => {{ {parts} {made} }})()")
+    assert nearest > -1e-6
+    assert groups > 100
+    assert placed == 3000
+    assert abs(shape / aspect**2 - 1) < 0.2

@@ -5,6 +5,7 @@ merge-entities.
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Sequence
 
 from memory_app.commands.memory import apply_change, locate, open_store, refuse_read_only
@@ -12,7 +13,7 @@ from memory_app.commands.screen.terminal import output, say, write_json
 from memory_app.commands.upkeep.differences import Difference
 from memory_app.errors import GraphError, UsageError
 from memory_app.graph.graph import Graph
-from memory_app.text import fold, shown
+from memory_app.text import SURROGATE, fold, shown
 
 
 def register(parser: argparse.ArgumentParser) -> None:
@@ -52,6 +53,18 @@ def correct(asked: argparse.Namespace, command: str, change: Callable[[Graph], G
     out.line("This would change:" if asked.dry_run else "Changed:")
     difference.show(out, "gone", "new")
     return 0
+
+
+def stored_text(argument: str) -> str:
+    """The text of an argument that will be stored, for argparse. Bytes that the locale could not decode are read as
+    UTF-8.
+    """
+    if not SURROGATE.search(argument):
+        return argument
+    try:
+        return os.fsencode(argument).decode()
+    except UnicodeError:
+        raise argparse.ArgumentTypeError("it is not valid UTF-8") from None
 
 
 def expect_all(missing: Sequence[str]) -> None:

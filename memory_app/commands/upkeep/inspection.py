@@ -23,6 +23,7 @@ from memory_app.jsonl.records import (
     TARGET_KEYS,
     TYPE_KEYS,
     EntityLine,
+    Form,
     Line,
     RelationLine,
     first_key,
@@ -172,12 +173,12 @@ class _Reader:
         if again > 0:
             self._find("repeated-observation", f"{again} of {line.name}", number)
         self.observations += len(texts)
-        if line.part:
+        if line.form is Form.PART:
             self._keys(number, value, _PART_KEYS)
             self._find("other-form", "observations in a record of their own", number)
             return
         self.entities.setdefault(line.name, []).append(number)
-        if line.plain:
+        if line.form is Form.OURS:
             return
         self._keys(number, value, _ENTITY_KEYS)
         if isinstance(items, list) and any(isinstance(item, dict) for item in items):

@@ -12,7 +12,7 @@ from memory_app.commands.upkeep.findings import Finding
 from memory_app.disk import calls, whole
 from memory_app.lock import identity, lockfile
 from memory_app.lock import record as lockrecord
-from memory_app.lock.lock import UNREFRESHED
+from memory_app.lock.stale import UNREFRESHED
 from memory_app.storage.replaced import REPLACED
 from memory_app.text import counted
 

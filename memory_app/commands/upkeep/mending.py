@@ -24,6 +24,7 @@ from memory_app.jsonl.records import (
     KIND_KEYS,
     OWNER_KEYS,
     EntityLine,
+    Form,
     Line,
     encode,
     listed,
@@ -139,7 +140,7 @@ def _is_ours(line: Line) -> bool:
 
 def _canonical(line: Line) -> dict[str, Any]:
     exact = _exact(line.raw)
-    if isinstance(line, EntityLine) and line.part:
+    if isinstance(line, EntityLine) and line.form is Form.PART:
         key = observations_key(exact)
         items = [] if key is None else listed(exact[key])
         rest = {one: held for one, held in exact.items() if one not in (key, *KIND_KEYS, *OWNER_KEYS)}

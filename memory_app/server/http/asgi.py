@@ -110,10 +110,12 @@ class Bodies:
             raise self._too_large()
         await self._take(size)
         try:
-            return await self._receive(receive), size
+            body = await self._receive(receive)
         except BaseException:
             self.give_back(size)
             raise
+        self.give_back(size - len(body))  # of a body of unknown length the largest was taken
+        return body, len(body)
 
     def give_back(self, size: int) -> None:
         self._held -= size

@@ -11,7 +11,7 @@ request's id, and nothing of what was asked (every answer has that id in the hea
 | 403 | the Origin header names a page of another machine |
 | 405 | `/health`, `/ready` or `/metrics` is asked for with another method than GET or HEAD |
 | 401 | a token is asked for, and the request has none, a wrong one or several |
-| 403 | the token is not for that memory |
+| 403 | the token is not for that memory, or for `/metrics` not for all of them |
 | 429 | the token had its share of requests for this second |
 | 503 | as many requests are in flight as may be, or the server is stopping |
 
@@ -121,7 +121,7 @@ class Guard:
 
     async def _decide(self, scope: Scope, headers: Headers, receive: Receive, answer: Answer, client: str) -> None:
         if "transfer-encoding" in headers and "content-length" in headers:
-            raise Refused(400, "A body has one length", {"connection": "close"})
+            raise Refused(400, "State the body's length once", {"connection": "close"})
         path, host = _target(scope, headers)
         if path not in self._paths and path not in self._own:
             raise Refused(404, "There is nothing here; a memory is at /mcp")
@@ -142,6 +142,8 @@ class Guard:
                 return
         token = self._token(headers)
         if own is not None:
+            if token is not None and not all(token.may_use(name) for name in self._memories):
+                raise Refused(403, "This token is not for all memories")
             if self._metrics is not None:
                 await answer.whole(200, [(await self._metrics()).encode()], {}, "text/plain; version=0.0.4")
             return

@@ -86,7 +86,7 @@ class Connection(HttpConnection):
         if begun:  # the application tells it
             request_id = self.state.setdefault("request_id", request_id)
             self.state["status"] = 400
-        error = {"code": -32600, "message": "This is no HTTP request", "data": {"requestId": request_id}}
+        error = {"code": -32600, "message": "This is not a valid HTTP request", "data": {"requestId": request_id}}
         body = json.dumps({"jsonrpc": "2.0", "id": None, "error": error}, separators=(",", ":")).encode()
         headers = [
             (b"content-type", b"application/json"),

@@ -180,7 +180,7 @@ class Application:
         if path not in _METHODS:
             raise _Refused(404, "There is nothing here.")
         if method not in _METHODS[path]:
-            raise _Refused(405, "Not with this method.")
+            raise _Refused(405, "This method is not allowed here.")
         if path == "/":
             return  # any page may lead here, the file that opens ours does
         if only("sec-fetch-site") not in (None, "same-origin"):
@@ -209,7 +209,7 @@ class Application:
         try:
             given = json.loads(await _body(receive))
         except (ValueError, RecursionError):
-            raise _Refused(400, "That is no JSON.") from None
+            raise _Refused(400, "The body is not valid JSON.") from None
         if scope["path"] == "/search":
             query = given.get("query") if isinstance(given, dict) else None
             if not isinstance(query, str) or len(query) > LONGEST_QUERY:
@@ -293,7 +293,7 @@ async def _body(receive: Receive) -> bytes:
         while True:
             message = await receive()
             if message["type"] != "http.request":
-                raise _Refused(400, "The body is not whole.")
+                raise _Refused(400, "The body is incomplete.")
             body += message.get("body", b"")
             if len(body) > _LARGEST_BODY:
                 raise _Refused(413, "That is too long.")

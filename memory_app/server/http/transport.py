@@ -44,11 +44,13 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from memory_app.server.handlers import Context
-from memory_app.server.http.asgi import Answer, Bodies, Refused, uncancel
+from memory_app.server.http.asgi import PIECE, Answer, Bodies, Refused, uncancel
 from memory_app.server.http.guard import Request
+from memory_app.server.http.reply import Reply
 from memory_app.server.http.sessions import Sessions
-from memory_app.server.http.streams import HEADERS, PING, PING_SECONDS, Streams
+from memory_app.server.http.streams import Streams
 from memory_app.server.messages import Malformed, encode, parse, parse_batch
+from memory_app.tools.table import TOOLS, reads
 
 _SESSION: Final = "mcp-session-id"
 _VERSION: Final = "mcp-protocol-version"
@@ -70,6 +72,11 @@ class Caller:
         self.tool: str | None = None
         self.arguments: Any = None
         self.failed = False
+
+    @property
+    def has_written(self) -> bool:
+        """Whether the call may have changed the memory, so that its answer has to arrive."""
+        return self.tool is not None and self.tool in TOOLS and not reads(self.tool)
 
 
 def caller(ctx: Context) -> Caller:
@@ -157,7 +164,7 @@ class Transport:
         if kind not in ("", _JSON):
             raise Refused(415, f"Content-Type must be {_JSON}")
         if request.headers.joined("content-encoding").lower() not in ("", "identity"):
-            raise Refused(415, "A body is not to be compressed", {"accept-encoding": "identity"})
+            raise Refused(415, "Send the body uncompressed", {"accept-encoding": "identity"})
         body, share = await self._bodies.read(request.headers, request.receive)
         try:
             if not modern and body.lstrip().startswith(b"["):
@@ -186,7 +193,7 @@ class Transport:
         if message.method != "initialize":
             session, version = self._agreed(request, message.id)
         one = Caller(request, session)
-        reply = _Reply(answer, message.id, stream=not _accepts(request, _JSON))
+        reply = Reply(answer, message.id, stream=not _accepts(request, _JSON))
         if message.method == "initialize":
             connection = Connection.for_loop(_Dispatch(reply, message.id, one), protocol_version_hint=version)
         else:
@@ -195,7 +202,7 @@ class Transport:
         if message.method == "initialize" and isinstance(response, t.JSONRPCResponse):
             begun = self._sessions.begin(request.holder, self._name, str(response.result["protocolVersion"]))
             answer.more_headers.append((_SESSION.encode(), begun.encode()))
-        await self._send(reply, encode(response), 200)
+        await self._send((one,), reply, encode(response), 200, message.id)
         return one
 
     def _agreed(self, request: Request, message_id: str | int | None) -> tuple[str | None, str]:
@@ -216,7 +223,7 @@ class Transport:
         messages = parse_batch(body)
         if len(messages) > _LONGEST_BATCH:
             raise Malformed(t.INVALID_REQUEST, f"Invalid Request: a batch has {_LONGEST_BATCH:,} messages at most")
-        reply = _Reply(answer, "", stream=not _accepts(request, _JSON))
+        reply = Reply(answer, "", stream=not _accepts(request, _JSON))
         callers: list[Caller] = []
         answers: list[bytes] = []
         for message in messages:
@@ -233,16 +240,19 @@ class Transport:
             else:
                 callers.append(Caller(request, session))
                 connection = Connection.from_envelope(version, None, None)
-                response = await self._cancellable(callers[-1], reply, message, connection)
+                try:
+                    response = await self._cancellable(callers[-1], reply, message, connection)
+                except Refused as refused:  # the others may have changed the memory, so they have to be answered
+                    response = _error(message.id, t.ErrorData(code=refused.code, message=str(refused)))
             answers.append(b"".join(encode(response)).rstrip(b"\n"))
         if answers:
-            await self._send(reply, [b"[" + b",".join(answers) + b"]\n"], 200)
+            await self._send(callers, reply, [b"[" + b",".join(answers) + b"]\n"], 200)
         else:
             await answer.whole(202, [], {})
         return callers
 
     async def _cancellable(
-        self, one: Caller, reply: _Reply, message: t.JSONRPCRequest, connection: Connection
+        self, one: Caller, reply: Reply, message: t.JSONRPCRequest, connection: Connection
     ) -> t.JSONRPCResponse | t.JSONRPCError:
         """The answer to a request; that of a cancelled one if a notification of the session cancels it."""
         key, stopped = (one.session or one.request.id, message.id), [False]
@@ -285,7 +295,7 @@ class Transport:
         if listens and not _accepts(request, _STREAM):
             raise Refused(406, f"A subscription is answered with {_STREAM}", message_id=message.id)
         one = Caller(request, None)
-        reply = _Reply(answer, message.id, stream=not _accepts(request, _JSON), news=_accepts(request, _STREAM))
+        reply = Reply(answer, message.id, stream=not _accepts(request, _JSON), news=_accepts(request, _STREAM))
         request.scope["state"]["is_stream"] = listens
         place = self._streams.place(request.token) if listens else contextlib.nullcontext()
         connection = Connection.from_envelope(
@@ -304,12 +314,12 @@ class Transport:
         status = 200
         if isinstance(response, t.JSONRPCError):
             status = ERROR_CODE_HTTP_STATUS.get(response.error.code, 200)
-        await self._send(reply, encode(response), status)
+        await self._send((one,), reply, encode(response), status, message.id)
         return one
 
     def _check_modern_notification(self, request: Request, message: object) -> None:
         if not isinstance(message, t.JSONRPCNotification):
-            raise Refused(400, "The body must be one request or notification")
+            raise Refused(400, "The body must be one request or one notification")
         rejection = unsupported_protocol_version_rejection(request.headers.only(_VERSION))
         if rejection is not None:
             raise _rejected(rejection, None)
@@ -317,13 +327,13 @@ class Transport:
     # -- both --------------------------------------------------------------------------------------------------------
 
     async def _answer(
-        self, one: Caller, reply: _Reply, message: t.JSONRPCRequest, connection: Connection
+        self, one: Caller, reply: Reply, message: t.JSONRPCRequest, connection: Connection
     ) -> t.JSONRPCResponse | t.JSONRPCError:
         one.method, params = message.method, message.params
         if message.method == "tools/call" and params is not None:
             one.tool, one.arguments = params.get("name"), params.get("arguments")
         if self.unsent > _MOST_UNSENT and (one.tool == "read_graph" or message.method == "resources/read"):
-            raise Refused(503, "Too many large answers are waiting to be read; try again", {"retry-after": "5"})
+            raise _unread(message.id)
         may_write = one.request.token is None or one.request.token.may_write
         server = self._server if may_write else self._reading
         dispatch = _Dispatch(reply, message.id, one)
@@ -338,68 +348,24 @@ class Transport:
             return _error(message.id, wrong)
         return t.JSONRPCResponse(jsonrpc="2.0", id=message.id, result=result)
 
-    async def _send(self, reply: _Reply, chunks: Sequence[bytes], status: int) -> None:
+    async def _send(
+        self,
+        callers: Sequence[Caller],
+        reply: Reply,
+        chunks: Sequence[bytes],
+        status: int,
+        message_id: str | int | None = None,
+    ) -> None:
         size = sum(map(len, chunks))
+        if size > PIECE and self.unsent > _MOST_UNSENT and not any(one.has_written for one in callers):
+            for one in callers:
+                one.failed = True
+            raise _unread(message_id)
         self.unsent += size
         try:
             await reply.finish(chunks, status)
         finally:
             self.unsent -= size
-
-
-class _Reply:
-    """The answer to one request: JSON, or an event stream.
-
-    With `news` it becomes a stream at the first notification, or after `PING_SECONDS` without an answer, so that no
-    proxy considers it dead.
-    """
-
-    def __init__(self, answer: Answer, request_id: str | int, *, stream: bool, news: bool = False) -> None:
-        self._answer = answer
-        self._stream = stream
-        self._news = news
-        self._waiting: asyncio.TimerHandle | None = None
-        self._pinging: asyncio.Task[None] | None = None
-
-    async def notify(self, method: str, params: Mapping[str, Any] | None) -> None:
-        if self._news:
-            body = None if params is None else dict(params)
-            message = t.JSONRPCNotification(jsonrpc="2.0", method=method, params=body)
-            await self._event(encode(message))
-
-    def wait(self) -> None:
-        if self._news:
-            self._waiting = asyncio.get_running_loop().call_later(PING_SECONDS, self._ping)
-
-    def stop_waiting(self) -> None:
-        if self._waiting is not None:
-            self._waiting.cancel()
-        if self._pinging is not None:
-            self._pinging.cancel()
-
-    async def finish(self, chunks: Sequence[bytes], status: int) -> None:
-        if self._answer.status or self._stream:
-            await self._event(chunks)
-            await self._answer.end()
-        else:
-            await self._answer.whole(status, chunks, {})
-
-    async def _begin(self) -> None:
-        if not self._answer.status:
-            await self._answer.begin(200, HEADERS)
-
-    async def _event(self, chunks: Sequence[bytes]) -> None:
-        await self._begin()
-        *most, last = chunks  # one line, with its end
-        await self._answer.pieces([b"event: message\r\ndata: ", *most, last[:-1], b"\r\n\r\n"])
-
-    def _ping(self) -> None:
-        self._pinging = asyncio.get_running_loop().create_task(self._send_ping())
-        self.wait()
-
-    async def _send_ping(self) -> None:
-        await self._begin()
-        await self._answer.send(PING)
 
 
 class _Dispatch:
@@ -408,7 +374,7 @@ class _Dispatch:
     can_send_request = False
     transport = TransportContext(kind="streamable-http", can_send_request=False)
 
-    def __init__(self, reply: _Reply, request_id: str | int, one: Caller) -> None:
+    def __init__(self, reply: Reply, request_id: str | int, one: Caller) -> None:
         self._reply = reply
         self.request_id: t.RequestId | None = request_id
         self.message_metadata: MessageMetadata = ServerMessageMetadata(request_context=one)
@@ -440,6 +406,11 @@ def _error(request_id: str | int | None, error: t.ErrorData) -> t.JSONRPCError:
     if error.data is not None:
         said.data = error.data
     return t.JSONRPCError(jsonrpc="2.0", id=request_id, error=said)
+
+
+def _unread(request_id: str | int | None) -> Refused:
+    text = "Too many large answers are waiting to be read; try again"
+    return Refused(503, text, {"retry-after": "5"}, message_id=request_id)
 
 
 def _rejected(rejection: InboundLadderRejection, request_id: str | int | None) -> Refused:

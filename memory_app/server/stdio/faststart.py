@@ -8,7 +8,8 @@ Nearly all of the time goes into some 500 pydantic models and into packages that
 4. What `mcp.server.lowlevel` imports for HTTP only is a stand-in that imports the real thing when it is called.
 5. The two packages of per-era wire models are stand-ins too: a connection needs one of them.
 6. ssl is not imported: asyncio is told that there is none, for anyio it is a stand-in. So a Python without it serves.
-7. importlib.metadata, which asks for email, csv and zipfile, is a stand-in as in 4: pydantic calls it for email fields.
+7. Modules that pydantic imports for fields which no model here has are stand-ins as in 4: importlib.metadata, which
+   asks for email, csv and zipfile; secrets, which loads OpenSSL; zoneinfo, which reads how Python was built.
 8. `model_rebuild`, called by the SDK at import for four models, waits for their first use like everything of 2.
 9. Some 100 typed dicts that describe pydantic's core schemas are made as plain classes: nothing asks for their keys.
 No file of the SDK is changed, and afterwards the process behaves as after a plain import; a test compares the two.
@@ -26,7 +27,6 @@ import importlib.util
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Final, Generic, TypeVar
@@ -41,7 +41,7 @@ _HTTP: Final = (
     "mcp.server.streamable_http_manager",
     "mcp.server.transport_security",
 )
-_METADATA: Final = "importlib.metadata"
+_UNUSED: Final = ("ssl", "importlib.metadata", "secrets", "zoneinfo")
 _CORE_SCHEMA: Final = "pydantic_core.core_schema"
 _ERAS: Final = ("mcp_types._v2025_11_25", "mcp_types._v2026_07_28")
 # Values that the SDK needs while importing, as defaults of streamable_http_app(); a test compares them with the real.
@@ -198,7 +198,7 @@ def _run_init_on_demand(package: ModuleType) -> None:
 def _stand_ins() -> Iterator[None]:
     """Meanwhile imports of what is not needed give modules of stand-ins; afterwards the real ones can be imported."""
     finders = [_Finder(_HTTP, _Late), _Finder(_ERAS, _LateModel)]
-    finders += [_Finder((name,), _Late) for name in ("ssl", _METADATA) if name not in sys.modules]
+    finders += [_Finder((name,), _Late) for name in _UNUSED if name not in sys.modules]
     sys.meta_path[:0] = finders
     try:
         yield
@@ -212,8 +212,11 @@ def _stand_ins() -> Iterator[None]:
                     delattr(sys.modules[parent], child)
 
 
-class _Finder(MetaPathFinder, Loader):
-    """Makes modules in which every name is a stand-in."""
+class _Finder:
+    """Finder and loader of modules in which every name is a stand-in.
+
+    Not derived from the classes of importlib.abc: their import alone would load tempfile, shutil and pathlib.
+    """
 
     def __init__(self, names: Sequence[str], make: Callable[[str, str], Any]) -> None:
         self._names = names
@@ -222,7 +225,10 @@ class _Finder(MetaPathFinder, Loader):
 
     def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
         if any(fullname == name or fullname.startswith(name + ".") for name in self._names):
-            return ModuleSpec(fullname, self, is_package=True)
+            return ModuleSpec(fullname, self, is_package=True)  # type: ignore[arg-type]
+        return None
+
+    def create_module(self, spec: ModuleSpec) -> None:
         return None
 
     def exec_module(self, module: ModuleType) -> None:

@@ -1,9 +1,9 @@
-"""Where one process ends: `python -m tests.server.http.measure [SECONDS [SIZE …]]` measures it over HTTP.
+"""Where one process ends: `python -m tests.server.http.measure [--write] [SECONDS [SIZE …]]` measures it over HTTP.
 
 Clients keep their connections, as real ones do, and never rest; a third of their calls each opens two entities,
 searches, and creates an entity. Clients and server share this machine, so the figures are what is had at least. Last,
 for each size, small calls are made beside one `read_graph` after another: how long the longest of them waits.
-MEMORY_SERVER_PYZ names an archive to measure in place of the source.
+MEMORY_SERVER_PYZ names an archive to measure in place of the source. `--write` puts the figures into the guide's page.
 """
 
 from __future__ import annotations
@@ -12,19 +12,23 @@ import asyncio
 import contextlib
 import json
 import os
+import platform
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from memory_app import __version__
 from tests.server.http.keeping import Kept, Step, opened, rate
 from tests.server.http.raw import Client
-from tests.server.http.serving import SOURCE, Serving, serving
+from tests.server.http.serving import ROOT, SOURCE, Serving, serving
 
 SIZES: Final = (1_000, 10_000, 100_000)
 CLIENTS: Final = (1, 50, 200, 500)
 SUBSCRIBERS: Final = 20
+_PAGE: Final = ROOT / "memory_app" / "guide" / "scale.md"
 _SECONDS: Final = 5.0  # for each figure
 _GRAPHS: Final = 5
 
@@ -50,30 +54,29 @@ def graph(size: int) -> str:
     return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
 
 
-async def measure(server: Serving, size: int, seconds: float) -> None:
+async def measure(server: Serving, size: int, seconds: float, say: Callable[[str], None]) -> None:
     clients = await opened(server.port, max(CLIENTS))
     await clients[0].call(*STEPS["search"](0, 0))  # the first one loads
     idle = resident(server)
-    print(f"{size:,} entities; {idle >> 20} MiB", flush=True)
+    say(f"{size:,} entities; {idle >> 20} MiB")
     for count in CLIENTS:
         worked = cpu_seconds(server)
         found = await rate(clients[:count], STEPS, seconds)
         total = sum(one.calls_per_second for one in found.values())
         each = (cpu_seconds(server) - worked) / (total * seconds) * 1000
         times = ", ".join(f"{name} {one.p50 * 1000:.1f} / {one.p99 * 1000:.0f}" for name, one in found.items())
-        text = f"  {count:>3} clients: {total:6.0f} calls/s, {each:.2f} ms of processor each; p50 / p99 in ms: {times}"
-        print(text, flush=True)
+        say(f"  {count:>3} clients: {total:6.0f} calls/s, {each:.2f} ms of processor each; p50 / p99 in ms: {times}")
     hearing = [await Client(server.port).__aenter__() for _ in range(SUBSCRIBERS)]
     for client in hearing:
         await client.subscribe()
     found = await rate(clients[:50], STEPS, seconds)
     total = sum(one.calls_per_second for one in found.values())
-    print(f"   50 clients beside {SUBSCRIBERS} subscribers: {total:.0f} calls/s", flush=True)
+    say(f"   50 clients beside {SUBSCRIBERS} subscribers: {total:.0f} calls/s")
     for client in hearing:
         client.vanish()
     stall = await whole_graphs(server, clients[0], clients[1])
-    print(f"  read_graph {stall.took:.2f} s; beside it small calls wait {stall.worst * 1000:.0f} ms at most", end="")
-    print(f"; {stall.peak >> 20} MiB at most", flush=True)
+    waits = f"beside it small calls wait {stall.worst * 1000:.0f} ms at most"
+    say(f"  read_graph {stall.took:.2f} s; {waits}; {stall.peak >> 20} MiB at most")
     assert sum(client.errors for client in clients) == 0, "some calls failed"
     for kept in clients:
         kept.close()
@@ -137,14 +140,28 @@ def cpu_seconds(server: Serving) -> float:
 
 
 def main() -> int:
-    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else _SECONDS
-    sizes = [int(size) for size in sys.argv[2:]] or SIZES
+    given = [one for one in sys.argv[1:] if one != "--write"]
+    seconds = float(given[0]) if given else _SECONDS
+    sizes = [int(size) for size in given[1:]] or SIZES
+    said: list[str] = []
+
+    def say(line: str) -> None:
+        said.append(line)
+        print(line, flush=True)
+
+    machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+    say(f"memory-server {__version__} on Python {platform.python_version()}, {machine}")
+    load = f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
+    say(f"{time.strftime('%Y-%m-%d', time.gmtime())}; load average of other programs: {load}")
     archive = os.environ.get("MEMORY_SERVER_PYZ")
     for size in sizes:
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "memory.jsonl").write_text(graph(size))
             with serving(Path(folder), program=(sys.executable, archive) if archive else SOURCE) as server:
-                asyncio.run(measure(server, size, seconds))
+                asyncio.run(measure(server, size, seconds, say))
+    if "--write" in sys.argv:
+        before, _, rest = _PAGE.read_text("utf-8").partition("```\n")
+        _PAGE.write_text(before + "\n".join(["```", *said, ""]) + "```" + rest.partition("```")[2], "utf-8")
     return 0
 
 

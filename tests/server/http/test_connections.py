@@ -204,7 +204,6 @@ def test_http_takes_what_stdio_takes(plain: Serving, era: str, name: bytes, stor
     [
         b'{"jsonrpc":"2.0","id":null,"method":"ping"}',
         b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}',
-        b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]',
         b'{"jsonrpc":"1.0","id":1,"method":"ping"}',
     ],
 )
@@ -269,8 +268,8 @@ def test_all_bodies_together_have_a_budget_and_small_ones_a_share_of_their_own(
         await asyncio.sleep(0)
         bodies.give_back(1)
         large.pop().cancel()
-        assert await asyncio.wait_for(waiting, PATIENCE) == (b"x", 4 * mebibyte)
-        bodies.give_back(4 * mebibyte)
+        assert await asyncio.wait_for(waiting, PATIENCE) == (b"x", 1)
+        bodies.give_back(1)
         for one in large:
             one.cancel()
         await asyncio.gather(*large, return_exceptions=True)
@@ -301,8 +300,8 @@ def test_a_body_is_whole_or_none(messages: list[tuple[bytes, bool] | None], expe
 
         bodies = Bodies(4, seconds=PATIENCE)
         if isinstance(expected, bytes):
-            assert await bodies.read(headers(None), receive) == (expected, 4)
-            bodies.give_back(4)
+            assert await bodies.read(headers(None), receive) == (expected, len(expected))
+            bodies.give_back(len(expected))
         else:
             with pytest.raises(expected):
                 await bodies.read(headers(None), receive)
@@ -361,6 +360,45 @@ def test_subscriptions_that_come_at_once_have_a_bound_all_the_same(tmp_path: Pat
         assert len(streams) == 1024
         for one in made:
             one.close()
+
+    with serving(tmp_path) as server:
+        asyncio.run(work(server.port))
+
+
+def test_subscribers_whose_requests_told_no_length_keep_no_uploads_waiting(plain: Serving) -> None:
+    wanted = message("subscriptions/listen", {"notifications": {"resourceSubscriptions": ["memory://knowledge-graph"]}})
+    lines = ["POST /mcp HTTP/1.1", "Host: localhost", "Transfer-Encoding: chunked"]
+    lines += [f"{name}: {value}" for name, value in headers_of("2026", wanted).items()]
+    body = json.dumps(wanted).encode()
+    whole = "\r\n".join([*lines, "", ""]).encode() + b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+    with contextlib.ExitStack() as stack:
+        for one in [stack.enter_context(connected(plain.port)) for _ in range(20)]:
+            one.sendall(whole)
+            assert b" 200 " in one.recv(1 << 16).partition(b"\r\n")[0]
+        large = message("tools/call", {"name": "open_nodes", "arguments": {"names": ["x" * (3 << 20)]}})
+        assert post(plain.port, large).status == 200
+
+
+def test_answers_that_nobody_reads_have_a_bound_whichever_tool_made_them(tmp_path: Path) -> None:
+    line = {"type": "entity", "name": "Ann", "entityType": "person", "observations": ["x" * (20 << 20)]}
+    (tmp_path / "memory.jsonl").write_text(json.dumps(line) + "\n")
+    wanted = message("tools/call", {"name": "search_nodes", "arguments": {"query": "Ann"}})
+
+    async def work(port: int) -> None:
+        async with Client(port) as small:
+            streams = []
+            for _ in range(6):
+                streams.append(
+                    await opened(
+                        port, "POST", headers_of("2026", wanted), json.dumps(wanted).encode(), receive_buffer=4096
+                    )
+                )
+            assert [one.status for one in streams] == [200, 200, 200, 200, 503, 503]
+            assert streams[-1].headers["retry-after"] == "5"
+            assert (await small.call("open_nodes", {"names": ["Nobody"]}))["structuredContent"]["entities"] == []
+            await small.call("create_entities", {"entities": [{"name": "Bo", "entityType": "x", "observations": []}]})
+            for one in streams:
+                one.close()
 
     with serving(tmp_path) as server:
         asyncio.run(work(server.port))

@@ -154,6 +154,8 @@ def test_each_token_does_what_it_is_for_and_a_new_one_needs_no_restart(tmp_path:
         assert [asked(token, LIST) for token in (writes, reads, elsewhere, "wrong")] == [200, 200, 403, 401]
         assert [asked(token, WRITE) for token in (writes, reads)] == [200, 400]
         assert asked(elsewhere, LIST, "/home/mcp") == 200
+        metrics = [ask(server.port, "GET", "/metrics", [bearer(token)]).status for token in (reads, elsewhere)]
+        assert metrics == [200, 403]
         assert run("token", "revoke", "ann", *file, home=tmp_path).status == 0
         late = added(tmp_path, "late", *file)
         server.wait_until_said("read again")
