@@ -22,7 +22,7 @@ from build import inputs, platforms, wheels
 _BUILD: Final = inputs.ROOT / "build"
 LEFT_OUT: Final = frozenset(
     (
-        # The client half of the SDK alone uses these.
+        # Only the client half of the SDK uses these.
         *("attrs", "jsonschema", "jsonschema-specifications", "referencing", "rpds-py", "pyjwt", "httpx2-jsfetch"),
         # Only the high-level server of the SDK uses this; `build/absent` replaces it. cffi is only needed by it.
         *("cryptography", "cffi", "pycparser"),

@@ -80,7 +80,7 @@ PLATFORMS: Final = (
 )
 
 
-def named(name: str) -> Platform:
+def by_name(name: str) -> Platform:
     """The platform with that name; KeyError if there is none."""
     return {one.name: one for one in PLATFORMS}[name]
 
@@ -89,13 +89,13 @@ def host() -> Platform:
     """The platform of the running interpreter; KeyError if it is not one of ours."""
     machine = platform.machine().lower()
     if sys.platform == "win32":
-        return named("windows-" + (machine if sys.maxsize > 2**32 else "x86"))
+        return by_name("windows-" + (machine if sys.maxsize > 2**32 else "x86"))
     if sys.platform == "darwin":
-        return named("macos-" + machine)
+        return by_name("macos-" + machine)
     machine = machine.replace("arm64", "aarch64")
     if sys.maxsize < 2**32:  # an old userland on a new kernel
         machine = {"x86_64": "i686", "aarch64": "armv7l", "armv8l": "armv7l"}.get(machine, machine)
-    return named(f"{'linux' if _has_glibc() else 'musl'}-{machine}")
+    return by_name(f"{'linux' if _has_glibc() else 'musl'}-{machine}")
 
 
 def _has_glibc() -> bool:

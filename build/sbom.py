@@ -31,7 +31,7 @@ _SPDX: Final = {
 
 def make(platforms: list[str], sha256: str, name: str, version: str) -> bytes:
     """The bill of the archive with that file name and hash, of that version of the program, for these platforms."""
-    chosen = wheels.locked(platforms)
+    chosen = wheels.locked_wheels(platforms)
     by_package: dict[tuple[str, str], list[tuple[wheels.Wheel, Path]]] = {}
     for wheel, path in zip(chosen, wheels.fetch(chosen), strict=True):
         by_package.setdefault((wheel.name, wheel.version), []).append((wheel, path))

@@ -39,7 +39,7 @@ class Staged(NamedTuple):
 def stage(platforms: list[str]) -> Staged:
     """The contents of the archive for these platforms, except its own start."""
     found = Staged(dict(_program()), {})
-    chosen = wheels.locked(platforms)
+    chosen = wheels.locked_wheels(platforms)
     for wheel, path in zip(chosen, wheels.fetch(chosen), strict=True):
         for file, content in _files(wheel, path):
             target = found.pure

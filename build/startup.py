@@ -42,7 +42,7 @@ finally:
 """
 
 
-def loaded(archive: Path, python: str = sys.executable) -> set[str]:
+def loaded_modules(archive: Path, python: str = sys.executable) -> set[str]:
     """All modules that serving one client in each era loads, including those of the standard library."""
     found: set[str] = set()
     for messages in (_handshake_era(), _envelope_era()):
@@ -90,7 +90,7 @@ def ours(names: Iterable[str]) -> list[str]:
 
 
 def main(archive: Path, pythons: Iterable[str]) -> int:
-    names = set[str]().union(*(loaded(archive, python) for python in pythons))
+    names = set[str]().union(*(loaded_modules(archive, python) for python in pythons))
     LIST.write_text("".join(name + "\n" for name in ours(names)), "ascii")
     return 0
 

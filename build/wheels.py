@@ -47,7 +47,7 @@ class Wheel(NamedTuple):
         return parse_wheel_filename(self.file)[3]
 
 
-def locked(platforms: Iterable[str]) -> list[Wheel]:
+def locked_wheels(platforms: Iterable[str]) -> list[Wheel]:
     """The wheels for these platforms, in the order of wheels.txt."""
     wanted = {"any", *platforms}
     lines = (line.split() for line in LOCK.read_text("utf-8").splitlines() if line and not line.startswith("#"))

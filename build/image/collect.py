@@ -77,7 +77,7 @@ def _copy(path: Path, root: Path) -> None:
     target = root / path.relative_to("/")
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, target)  # through links: what has that name is what is looked for
+        shutil.copy(path, target)  # follows links: the loader looks for that name
 
 
 if __name__ == "__main__":

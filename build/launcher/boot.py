@@ -232,7 +232,7 @@ def _hold(program: int) -> None:
         import fcntl
 
         fcntl.flock(program, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:  # it is being tidied away at this moment
+    except BlockingIOError:  # it is being removed at this moment
         raise
     except (ImportError, OSError):  # no locks here: nobody can take the exclusive one either
         pass

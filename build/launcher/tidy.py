@@ -15,7 +15,7 @@ import time
 from typing import Final
 
 UNUSED_AFTER: Final = 30 * 86_400.0  # seconds: somebody who goes back to an older client within a month finds it ready
-LEFT_AFTER: Final = 86_400.0  # a first start takes seconds: what is as old as this was killed
+LEFT_AFTER: Final = 86_400.0  # a first start takes seconds: one as old as this was killed
 _OURS: Final = re.compile(r"[0-9][^-]*-[0-9a-f]{16}-cp\d+t?-[a-z]+-\w+")
 _UNFINISHED: Final = re.compile(_OURS.pattern + r"\.\w+\.tmp")
 

@@ -87,7 +87,7 @@ def refuse_unserved(archive: zipfile.ZipFile, abi: str, platform: str) -> None:
 
 def _unpack(archive: zipfile.ZipFile, place: roots.Place, name: str) -> Start:
     target = os.path.join(place.path, name)
-    with _locked(target + ".lock") as alone:
+    with _hold_lock(target + ".lock") as alone:
         try:
             return place.open_program(name)
         except _UNREADY:
@@ -215,7 +215,7 @@ def _sync(folder: str) -> None:
 
 
 @contextmanager
-def _locked(path: str) -> Iterator[bool]:
+def _hold_lock(path: str) -> Iterator[bool]:
     """Hold the lock file; yields whether we have it."""
     kept = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # never through a link, never waiting on a FIFO
     with open(path, "ab", opener=lambda name, flags: os.open(name, flags | kept, 0o600)) as file:

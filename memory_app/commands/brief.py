@@ -72,7 +72,7 @@ def account(graph: Graph, tokens: int) -> Iterator[str]:
     )
     yield head
     left = tokens - cost(head)
-    for entity in _by_turns(graph, entities):
+    for entity in _alternate(graph, entities):
         line = _line(graph, entity)
         if cost(line) <= left:
             left -= cost(line)
@@ -87,7 +87,7 @@ def cost(text: str) -> int:
     return wide + -(-(len(text) - wide + 1) // _CHARACTERS_A_TOKEN)
 
 
-def _by_turns(graph: Graph, entities: list[EntityLine]) -> Iterator[EntityLine]:
+def _alternate(graph: Graph, entities: list[EntityLine]) -> Iterator[EntityLine]:
     """The most connected and the last entities of the file alternately, each once."""
     connected = sorted(entities, key=lambda one: len(graph.touching.get(one.name, ())), reverse=True)
     seen: set[str] = set()

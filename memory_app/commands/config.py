@@ -19,7 +19,7 @@ from typing import Any, Final
 from memory_app.commands import brief
 from memory_app.commands.clients import configured, editing, entry, hooks, jsonc
 from memory_app.commands.clients.catalogue import CLIENTS, Client, Machine, older_places, places
-from memory_app.commands.clients.containers import container_start, memory_here, told_memory
+from memory_app.commands.clients.containers import container_start, describe_memory, memory_here
 from memory_app.commands.clients.entry import Found, Start
 from memory_app.commands.clients.link import link
 from memory_app.commands.frame import program
@@ -170,10 +170,10 @@ def _by_hand(asked: argparse.Namespace, client: Client) -> int:
 
 def _write(client_name: str, path: str, asked: argparse.Namespace, start: Start) -> None:
     client = CLIENTS[client_name]
-    there = _there(client, path)
-    name = asked.name or _name_there(client, path, there)
+    there = _servers_in(client, path)
+    name = asked.name or _name_for(client, path, there)
     old = next((one for one in there if one.name == name), None)
-    start = _with_its_memory(asked, old, start)
+    start = _keep_memory(asked, old, start)
     edit = editing.with_server(client, path, name, start)
     out = output()
     unchanged = edit.before == edit.after
@@ -194,19 +194,19 @@ def _write(client_name: str, path: str, asked: argparse.Namespace, start: Start)
         if strange and not asked.project:
             say(f"{client.title} was not found on this machine; the file was created anyway.")
         say(client.after)
-    _tell_of_others(client, path, name, there)
+    _report_other_servers(client, path, name, there)
     if edit.there is not None and not unchanged and not asked.docker:
-        _tell_where_the_memory_was(client, edit.there, start)
+        _report_old_memory(client, edit.there, start)
 
 
-def _there(client: Client, path: str) -> list[Found]:
+def _servers_in(client: Client, path: str) -> list[Found]:
     """The memory servers already in the file."""
     text = editing.text_of(path)
     found = editing.servers(client, path, text) if text is not None else []
     return [one for one in found if one.kind in ("ours", "npm", "docker")]
 
 
-def _name_there(client: Client, path: str, there: list[Found]) -> str:
+def _name_for(client: Client, path: str, there: list[Found]) -> str:
     """The name of our entry in the file: the client's usual name, or the name of an existing memory server, so that the
     client does not get a second memory beside it.
     """
@@ -222,7 +222,7 @@ def _name_there(client: Client, path: str, there: list[Found]) -> str:
     )
 
 
-def _with_its_memory(asked: argparse.Namespace, old: Found | None, start: Start) -> Start:
+def _keep_memory(asked: argparse.Namespace, old: Found | None, start: Start) -> Start:
     """The start, with the memory of the present entry if no memory was asked for and a change between a container and a
     program of this machine would lose it.
     """
@@ -242,7 +242,7 @@ def _with_its_memory(asked: argparse.Namespace, old: Found | None, start: Start)
     return _started_with(file, profile, docker=True) if file or profile else start
 
 
-def _tell_of_others(client: Client, path: str, name: str, there: list[Found]) -> None:
+def _report_other_servers(client: Client, path: str, name: str, there: list[Found]) -> None:
     """Report other memory servers that this client also starts: it would use two memories at once."""
     others = [(one, path) for one in there if one.name != name]
     machine = Machine(sys.platform, os.environ)
@@ -266,8 +266,8 @@ def _backup_folder(path: str) -> str | None:
 
 
 def _remove(client: Client, path: str, asked: argparse.Namespace) -> None:
-    there = _there(client, path)
-    name = asked.name or _name_there(client, path, there)
+    there = _servers_in(client, path)
+    name = asked.name or _name_for(client, path, there)
     edit = editing.without_server(client, path, name)
     out = output()
     backup = None
@@ -293,7 +293,9 @@ def _hooks(asked: argparse.Namespace, client: Client, machine: Machine) -> None:
     path = hooks.settings_file(machine, asked.project)
     start = _start(asked)
     if asked.file is None and asked.profile is None:  # the memory that its server has
-        servers = _there(client, _project_file(asked.client, client) if asked.project else _user_file(client, machine))
+        servers = _servers_in(
+            client, _project_file(asked.client, client) if asked.project else _user_file(client, machine)
+        )
         ours = next((one for one in servers if one.kind == "ours" and one.name == (asked.name or client.name)), None)
         known = ours.environ if ours is not None else {}
         start = _started_with(known.get(environment.FILE), known.get(environment.PROFILE), docker=False)
@@ -333,7 +335,7 @@ def _all(asked: argparse.Namespace, machine: Machine) -> int:
             continue
         try:
             if asked.remove:
-                if any(one.kind in ("ours", "docker") for one in _there(client, path)):
+                if any(one.kind in ("ours", "docker") for one in _servers_in(client, path)):
                     _remove(client, path, asked)
             else:
                 _write(name, path, asked, _start(asked))
@@ -359,12 +361,15 @@ def _show_difference(out: Terminal, edit: editing.Edit) -> None:
         out.line(out.styled(text, style) if style else text)
 
 
-def _tell_where_the_memory_was(client: Client, old: Found, start: Start) -> None:
+def _report_old_memory(client: Client, old: Found, start: Start) -> None:
     """Say where the memory of the old entry is, if that is not obvious."""
     written = old.environ.get(environment.FILE)
     chosen = {environment.FILE, environment.PROFILE} & set(start.env)
     if old.container is not None and memory_here(old.container) is None:
-        say(f"The container has its memory at {safe(told_memory(old.container))}: `help docker` shows how to move it.")
+        say(
+            f"The container has its memory at {safe(describe_memory(old.container))}: "
+            "`help docker` shows how to move it."
+        )
     elif old.container is not None:
         return
     elif chosen and (written or old.environ.get(environment.PROFILE)):

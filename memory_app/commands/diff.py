@@ -54,4 +54,4 @@ def _graph(which: str, path: str) -> Graph:
     if which == "now":
         with open_store(path, quiet=True) as store:
             return store.graph()
-    return Graph.of(states.chosen(which, path, None, say).contents)
+    return Graph.of(states.choose(which, path, None, say).contents)

@@ -52,9 +52,9 @@ def run(asked: argparse.Namespace) -> int:
     line = graph.entities.get(asked.name)
     if line is None:
         text = f"Entity with name {asked.name} not found"
-        say(f"memory-server: {shown(text)}.{correction.meant(graph, text)}")
+        say(f"memory-server: {shown(text)}.{correction.suggestion(graph, text)}")
         return 1
-    old = [text for text in line.observations() if text.strip()]  # a blank one has no line that could be told
+    old = [text for text in line.observations() if text.strip()]  # a blank one would be an empty line
     typed = _run_editor(asked.name, old)
     try:
         new = read(_decode(typed))

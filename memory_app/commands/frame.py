@@ -67,11 +67,11 @@ class Parser(argparse.ArgumentParser):
 def run(name: str, arguments: Sequence[str], file: str | None, profile: str | None) -> int:
     """Run one command to its end; see the table above. UsageError if there is no such command."""
     if name not in COMMANDS:
-        raise UsageError(f"there is no command {shown(name)}.{_meant(name)} Try: {program()} --help")
+        raise UsageError(f"there is no command {shown(name)}.{_suggestion(name)} Try: {program()} --help")
     closed = sys.stdout is None
     _prepare_streams()
     if closed:
-        return _failed("stdout is closed, so nothing can be printed")
+        return _fail("stdout is closed, so nothing can be printed")
     try:
         status = _run(name, arguments, file, profile)
         sys.stdout.flush()
@@ -79,14 +79,14 @@ def run(name: str, arguments: Sequence[str], file: str | None, profile: str | No
     except KeyboardInterrupt:
         return _INTERRUPTED
     except MemoryServerError as error:
-        return _failed(str(error))
+        return _fail(str(error))
     except OSError as error:
-        nobody_reads = _nobody_reads(error)
-        _forget_stdout()
-        return 0 if nobody_reads else _failed(f"{error.strerror or error}")
+        nobody_reads = _reader_is_gone(error)
+        _discard_stdout()
+        return 0 if nobody_reads else _fail(f"{error.strerror or error}")
     except Exception:  # noqa: BLE001 (the edge: status 1 means something else here, so a mistake of ours ends with 2)
         traceback.print_exc()
-        return _failed("this is a bug in the program; the lines above show where")
+        return _fail("this is a bug in the program; the lines above show where")
 
 
 def parser_of(name: str) -> tuple[Parser, _Module]:
@@ -150,7 +150,7 @@ def _paragraphs(text: str) -> list[str]:
     return found
 
 
-def _meant(name: str) -> str:
+def _suggestion(name: str) -> str:
     from difflib import get_close_matches
 
     close = get_close_matches(name, COMMANDS, 1)
@@ -172,19 +172,19 @@ def _prepare_streams() -> None:
         cast(Any, stream).reconfigure(errors="backslashreplace")
 
 
-def _failed(text: str) -> int:
+def _fail(text: str) -> int:
     with contextlib.suppress(OSError, ValueError):
         sys.stdout.flush()
     sys.stderr.write(f"memory-server: {_one_line(text)}\n")
     return 2
 
 
-def _nobody_reads(error: OSError) -> bool:
+def _reader_is_gone(error: OSError) -> bool:
     """Whether stdout's pipe was closed; Windows reports that as an invalid argument."""
     return isinstance(error, BrokenPipeError) or (sys.platform == "win32" and error.errno == errno.EINVAL)
 
 
-def _forget_stdout() -> None:
+def _discard_stdout() -> None:
     """Discard the text that is still buffered; otherwise the interpreter's last flush would report an error."""
     with contextlib.suppress(OSError):
         nowhere = os.open(os.devnull, os.O_WRONLY)

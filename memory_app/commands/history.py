@@ -32,7 +32,7 @@ def run(asked: argparse.Namespace) -> int:
     with open_store(path, quiet=True) as store:
         present = store.graph()
     if asked.name is not None:
-        return _one(path, present, asked.name, as_json=asked.json)
+        return _show_entity(path, present, asked.name, as_json=asked.json)
     found = list(past.steps(path, present))
     if asked.json:
         write_json(
@@ -71,7 +71,7 @@ def _counts(side: Side) -> str:
     return ", ".join(counted(number, noun) for number, noun in numbers if number)
 
 
-def _one(path: str, present: Graph, name: str, *, as_json: bool) -> int:
+def _show_entity(path: str, present: Graph, name: str, *, as_json: bool) -> int:
     """Show an entity over time: states oldest first, each with the time of its content."""
     target = os.path.realpath(path)
     kept = [

@@ -152,7 +152,7 @@ def write_new(path: str, chunks: Iterable[bytes], *, force: bool = False) -> Non
     """Write a new file, whole and synced or not at all; `force` allows replacing an existing one. 0600, as it holds a
     memory.
     """
-    with _told_as_written(path):
+    with _report_write_errors(path):
         try:
             (whole.write_over if force else whole.write_new)(os.path.realpath(path), chunks)
         except FileExistsError as error:
@@ -163,18 +163,18 @@ def write_new(path: str, chunks: Iterable[bytes], *, force: bool = False) -> Non
 
 def make_folder(path: str) -> None:
     """Make a folder with its missing parents, 0700 each, if it does not exist."""
-    with _told_as_written(path):
+    with _report_write_errors(path):
         folders.make_folders(path)
 
 
 def write_over(path: str, chunks: Iterable[bytes], check: Callable[[], None]) -> None:
     """Replace a file, or the one that a link leads to, as a whole; `check` may raise right before."""
-    with _told_as_written(path):
+    with _report_write_errors(path):
         whole.write_over(os.path.realpath(path), chunks, check)
 
 
 @contextlib.contextmanager
-def _told_as_written(path: str) -> Iterator[None]:
+def _report_write_errors(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:

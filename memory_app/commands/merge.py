@@ -45,7 +45,7 @@ def run(asked: argparse.Namespace) -> int:
     written, backup = None, None
     if not asked.dry_run:
         if asked.output is None:
-            backup = _into(asked.first, other)
+            backup = _add_to(asked.first, other)
             written = asked.first
         elif same_file(asked.output, asked.first) or same_file(asked.output, asked.second):
             raise UsageError("--output is one of the two files. Leave it out to add B to A.")
@@ -65,7 +65,7 @@ def run(asked: argparse.Namespace) -> int:
     return 0
 
 
-def _into(path: str, other: Graph) -> str | None:
+def _add_to(path: str, other: Graph) -> str | None:
     """Add to the memory at `path`, and return the backup of its previous state; None if nothing was missing."""
 
     refuse_read_only(path)

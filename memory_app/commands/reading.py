@@ -43,7 +43,7 @@ def _folder(folder: str) -> Read:
     """
     found: list[tuple[str, str]] = []
     left: Counter[str] = Counter()
-    for here, folders, names in os.walk(folder, onerror=_not_listed):
+    for here, folders, names in os.walk(folder, onerror=_refuse_unlisted):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(name for name in names if not name.startswith(".")):
             stem, ending = os.path.splitext(name)
@@ -61,5 +61,5 @@ def _folder(folder: str) -> Read:
     return read
 
 
-def _not_listed(error: OSError) -> None:
+def _refuse_unlisted(error: OSError) -> None:
     raise StoreError(f"{shown(str(error.filename))} could not be read: {error.strerror or error}.") from error

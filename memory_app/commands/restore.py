@@ -56,7 +56,7 @@ def run(asked: argparse.Namespace) -> int:
     if asked.backup is None:
         state = states.newest(path, asked.folder, _tell_note)
     else:
-        state = states.chosen(asked.backup, path, asked.folder, _tell_note)
+        state = states.choose(asked.backup, path, asked.folder, _tell_note)
     wanted = Graph.of(state.contents)
     present = read_whole(path) if os.path.exists(path) else None
     difference = Difference.between(_graph(present), wanted)

@@ -33,7 +33,7 @@ def run(asked: argparse.Namespace) -> int:
         graph = store.graph()
     lines, status = [], 0
     for name in asked.names:
-        line = _named(graph, name)
+        line = _find(graph, name)
         if isinstance(line, str):
             gone = past.last_seen(path, name)
             was = "" if gone is None else f" It existed until {states.time_of(gone)}: undo --list, or history NAME."
@@ -52,7 +52,7 @@ def run(asked: argparse.Namespace) -> int:
     return status
 
 
-def _named(graph: Graph, name: str) -> EntityLine | str:
+def _find(graph: Graph, name: str) -> EntityLine | str:
     """The entity with this name, or the only one whose name differs only in case and accents; else a message for the
     person.
     """

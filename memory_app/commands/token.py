@@ -43,7 +43,7 @@ def run(asked: argparse.Namespace) -> int:
     held = _held(asked.token_file, makes=asked.what == "add")
     if asked.what == "list":
         for token in held:
-            output().line(_described(token))
+            output().line(_describe(token))
         return 0
     if asked.name is None:
         raise UsageError(f"token {asked.what}: give the NAME of the token.")
@@ -75,7 +75,7 @@ def _held(path: str, *, makes: bool) -> tuple[Token, ...]:
     return held
 
 
-def _described(token: Token) -> str:
+def _describe(token: Token) -> str:
     scope = "may write" if token.may_write else "may read"
     memories = "all memories" if token.memories is None else "memories: " + ", ".join(token.memories)
     until = "" if token.expires is None else f"until {token.expires}" + (" (expired)" if token.is_expired() else "")

@@ -35,14 +35,14 @@ def run(asked: argparse.Namespace) -> int:
     with open_store(path, quiet=True) as store:
         if asked.list:
             return _list(path, store.graph(), as_json=asked.json)
-        step = past.chosen(asked.which, path, store.graph())
+        step = past.choose(asked.which, path, store.graph())
         if not asked.dry_run:
             refuse_read_only(path)
         stamp = os.path.basename(step.generation.path)
 
         def change(graph: Graph) -> tuple[Graph, Difference]:
             # Found again: later changes of others belong to their own steps.
-            after = past.chosen(stamp, path, graph).undo(graph)
+            after = past.choose(stamp, path, graph).undo(graph)
             return after, Difference.between(graph, after)
 
         done = change(store.graph())[1] if asked.dry_run else apply_change(store, change, "undo")

@@ -142,7 +142,7 @@ class _Door:
                 path = os.path.join(self._folder, "open.html")
                 fd = calls.create(path)
                 try:
-                    calls.write_all(fd, [_leads_to(address).encode()])
+                    calls.write_all(fd, [_redirect_page(address).encode()])
                 finally:
                     calls.close(fd)
             if _open(pathlib.Path(path).as_uri()):
@@ -163,7 +163,7 @@ class _Door:
                 self._folder = None
 
 
-def _leads_to(address: str) -> str:
+def _redirect_page(address: str) -> str:
     """A page that leads to the address, which contains no character with a meaning in HTML."""
     return (
         '<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer">'
@@ -173,11 +173,11 @@ def _leads_to(address: str) -> str:
 
 def _temporary() -> str:
     folder = tempfile.gettempdir()
-    _tidy(folder)
+    _remove_old_pages(folder)
     return os.path.join(folder, f"memory-view-{os.urandom(16).hex()}.html")
 
 
-def _tidy(folder: str) -> None:
+def _remove_old_pages(folder: str) -> None:
     """Remove our pages of earlier days: each is a copy of somebody's memory."""
     with contextlib.suppress(OSError):
         for name in os.listdir(folder):

@@ -62,7 +62,7 @@ _SCRIPT_PARTS: Final = (
 _UNSAFE_IN_DATA: Final = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 _UNSAFE_IN_TEXT: Final = re.compile("[\x00\ud800-\udfff]")
 _OVERRIDES: Final = re.compile("[\u202d\u202e]")
-_LISTED: Final = 500  # entities in the list without script: the page is not to become much larger for its sake
+_LISTED: Final = 500  # entities in the list without script: more would make the page much larger
 _PLACE: Final = re.compile(r"\{\{(\w+)\}\}")
 
 
@@ -106,7 +106,7 @@ def _make(graph: str, source: Source, plain: str, connection: str, allowed: str)
         "list": plain,
         "data": _UNSAFE_IN_DATA.sub(_escape, graph),
     }
-    # One pass, so that what is put in is never read as a place for something else.
+    # One pass, so that inserted text is never read as a placeholder.
     return _PLACE.sub(lambda place: places[place[1]], _part("page.html"))
 
 

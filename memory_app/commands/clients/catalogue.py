@@ -216,7 +216,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         ("mcpServers",),
         "copilot",
         ("{COPILOT_HOME}/mcp-config.json", "{home}/.copilot/mcp-config.json"),
-        ".github/mcp.json",  # it reads .mcp.json in its place where that is there; seen in 1.0.102
+        ".github/mcp.json",  # it reads .mcp.json instead if that exists; seen in 1.0.102
         after="Restart it; /mcp show lists the server.",
         fills=_WITH_DEFAULT,
         program="copilot",
@@ -298,15 +298,15 @@ _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
 
 def places(client: Client, machine: Machine) -> list[str]:
     """The files in which this client's servers may be, best first. Empty if no home folder is known."""
-    return [path for template in client.places if (path := _filled(template, machine)) is not None]
+    return [path for template in client.places if (path := _fill(template, machine)) is not None]
 
 
 def older_places(client: Client, machine: Machine) -> list[tuple[str, tuple[str, ...]]]:
     """The files in which the client once kept its servers, each with the keys that lead to them."""
-    return [(path, keys) for template, keys in client.older if (path := _filled(template, machine)) is not None]
+    return [(path, keys) for template, keys in client.older if (path := _fill(template, machine)) is not None]
 
 
-def _filled(template: str, machine: Machine) -> str | None:
+def _fill(template: str, machine: Machine) -> str | None:
     folders = {name: folder(name, machine) for name in _PLACEHOLDER.findall(template)}
     if not all(folders.values()):
         return None

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from memory_app.commands.clients import editing
 from memory_app.commands.clients.catalogue import CLIENTS, Client, Machine, older_places, places
-from memory_app.commands.clients.containers import told_memory
+from memory_app.commands.clients.containers import describe_memory
 from memory_app.commands.clients.entry import Found
 from memory_app.commands.clients.recognition import file_option
 from memory_app.errors import MemoryServerError
@@ -95,7 +95,7 @@ def _is_this(one: Found, archive: str | None) -> bool:
 def memory_in_words(one: Found) -> str:
     """The memory that an entry names, as it is written there."""
     if one.container is not None:
-        return told_memory(one.container)
+        return describe_memory(one.container)
     profile = one.environ.get(environment.PROFILE)
     own = "in the npm server's own folder" if one.kind == "npm" else "the default one"
     return one.environ.get(environment.FILE) or (f"the profile {profile}" if profile else own)
@@ -106,7 +106,7 @@ def _entry(client_name: str, path: str, one: Found, machine: Machine) -> Entry:
     troubles = _troubles(one, client, machine)
     written = one.environ.get(environment.FILE) or _options(one).get("--file") or file_option(one.start.args) or ""
     if one.container is not None:
-        memory, known = told_memory(one.container), False
+        memory, known = describe_memory(one.container), False
     elif written and is_filled_in(written, client):
         memory, known = f"{written} (filled in by {client.title})", False
     elif one.kind == "fork":

@@ -47,7 +47,7 @@ def memory_here(container: Container) -> str | None:
     return path
 
 
-def told_memory(container: Container) -> str:
+def describe_memory(container: Container) -> str:
     """Where a container keeps its memory, in words."""
     here = memory_here(container)
     if here is not None:

@@ -99,7 +99,7 @@ def snippet(client: Client, name: str, value: Mapping[str, Any]) -> str:
     if client.language == "toml":
         return toml.block((*client.keys, name), value).rstrip("\n")
     if client.language == "yaml":
-        return yaml.snippet(client.keys[0], name, _named(client, name, value), as_list=client.as_list).rstrip("\n")
+        return yaml.snippet(client.keys[0], name, _with_name(client, name, value), as_list=client.as_list).rstrip("\n")
     whole_value: Any = {name: value}
     for key in reversed(client.keys):
         whole_value = {key: whole_value}
@@ -206,7 +206,7 @@ def _edit_yaml(client: Client, text: str, name: str, changes: Sequence[entry.Cha
     if changes and changes[0] == ((), entry.REMOVED):
         return yaml.remove(text, client.keys[0], name)
     done = [
-        (keys, ... if value is entry.REMOVED else value if keys else _named(client, name, value))
+        (keys, ... if value is entry.REMOVED else value if keys else _with_name(client, name, value))
         for keys, value in changes
     ]
     return yaml.put(text, client.keys[0], name, done, as_list=client.as_list) if done else text
@@ -215,7 +215,7 @@ def _edit_yaml(client: Client, text: str, name: str, changes: Sequence[entry.Cha
 _EDITORS: Final = {"json": _edit_json, "toml": _edit_toml, "yaml": _edit_yaml}
 
 
-def _named(client: Client, name: str, value: Mapping[str, Any]) -> dict[str, Any]:
+def _with_name(client: Client, name: str, value: Mapping[str, Any]) -> dict[str, Any]:
     return {"name": name, **value} if client.as_list else dict(value)
 
 

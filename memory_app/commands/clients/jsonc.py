@@ -64,7 +64,7 @@ def put(text: str, path: Sequence[str], value: Any) -> str:
         if not same:
             for missing in reversed(path[depth + 1 :]):
                 value = {missing: value}
-            return _inserted(text, node, key, value)
+            return _insert(text, node, key, value)
         node = same[0]
     if json.dumps(node.value) == json.dumps(value):
         return text
@@ -176,7 +176,7 @@ class _Reader:
             raise self.error(position, "this string does not end, or is not valid") from error
 
 
-def _inserted(text: str, node: Node, key: str, value: Any) -> str:
+def _insert(text: str, node: Node, key: str, value: Any) -> str:
     """The text with a new last member in an object."""
     close = node.end - 1
     inside = text[node.start + 1 : close]

@@ -123,7 +123,7 @@ def _unwrapped(words: list[str]) -> tuple[list[str], dict[str, str], bool]:
         elif name == "wsl":  # another system with its own folders
             words, plain = _without_options(words[1:]), False
         elif len(words) == 1 and " " in words[0] and _base(words[0].split()[0]) in (*_RUNNERS, "env"):
-            words = _split(words[0]) or words  # a whole command line in the place of the command
+            words = _split(words[0]) or words  # a whole command line instead of the command
             if len(words) == 1:
                 return words, environ, False
         else:

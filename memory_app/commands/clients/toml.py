@@ -104,7 +104,7 @@ def statements(text: str) -> list[Statement]:
 def _put_one(text: str, table: Path, key: str, value: Any) -> str:
     header, pairs = _table(text, table)
     if header is None:
-        return _appended(text, block(table, {key: value}))
+        return _append(text, block(table, {key: value}))
     for pair in pairs:
         if pair.path == (*table, key):
             return text[: pair.value] + _value(value) + text[pair.end :]
@@ -129,7 +129,7 @@ def _put_below(text: str, table: Path, values: Mapping[str, Any]) -> str:
     if header is None:
         parent, pairs = _table(text, table[:-1])
         if parent is None:
-            return _appended(text, block(table, values))
+            return _append(text, block(table, values))
         at = (pairs[-1] if pairs else parent).next
         before = text[:at] if text[:at].endswith("\n") else text[:at] + "\n"
         rest = text[at:]
@@ -154,7 +154,7 @@ def _table(text: str, table: Path) -> tuple[Statement | None, list[Statement]]:
     return (headers[0] if headers else None), [one for one in all_of_it if not one.header and one.table == table]
 
 
-def _appended(text: str, new: str) -> str:
+def _append(text: str, new: str) -> str:
     if text and not text.endswith("\n"):
         text += _line_end(text)
     gap = _line_end(text) if text.strip() and not text.endswith(("\n\n", "\n\r\n")) else ""
@@ -245,5 +245,5 @@ def _value(value: Any) -> str:
 def _unquoted(text: str) -> str:
     try:
         return str(json.loads(f'"{text}"'))
-    except ValueError:  # an escape that JSON has not
+    except ValueError:  # an escape that JSON lacks
         return text

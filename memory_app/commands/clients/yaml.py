@@ -263,16 +263,16 @@ def _change(lines: list[str], start: int, end: int, path: Sequence[str], value: 
         for key in reversed(path[1:]):
             value = {key: value}
         at = items[-1].end if items else end
-        return [*_ended(lines[:at], line_end), *_rendered(path[0], value, indent, line_end), *lines[at:]]
+        return [*_end_lines(lines[:at], line_end), *_render(path[0], value, indent, line_end), *lines[at:]]
     if len(path) == 1:
-        new = [] if value is ... else _rendered(path[0], value, indent, line_end)
+        new = [] if value is ... else _render(path[0], value, indent, line_end)
         return [*lines[: item.start], *new, *lines[item.end :]]
     if _without_comment(item.inline) in ("{}", "null", "~") or (not item.inline and item.end == item.start + 1):
         if value is ...:
             return lines
         for key in reversed(path[1:]):
             value = {key: value}
-        return [*lines[: item.start], *_rendered(path[0], value, indent, line_end), *lines[item.end :]]
+        return [*lines[: item.start], *_render(path[0], value, indent, line_end), *lines[item.end :]]
     if item.inline and not _without_comment(item.inline) == "":
         raise NotYaml(f"{path[0]} is not written as a block: write its entries on lines of their own first")
     below = next(i for i in range(item.start + 1, item.end) if _content(lines[i]))
@@ -282,7 +282,7 @@ def _change(lines: list[str], start: int, end: int, path: Sequence[str], value: 
 def _with_new(text: str, lines: list[str], top: str, name: str, value: Any, as_list: bool, line_end: str) -> str:
     block = _block(lines, top)
     if block is None:
-        begin = _ended(lines, line_end)
+        begin = _end_lines(lines, line_end)
         gap = [line_end] if begin and begin[-1].strip() else []
         return "".join([*begin, *gap, f"{top}:{line_end}", *_entry(name, value, 2, as_list, line_end)])
     contents = [i for i in range(*block) if _content(lines[i])]
@@ -294,26 +294,26 @@ def _with_new(text: str, lines: list[str], top: str, name: str, value: Any, as_l
     indent = _indent(lines[contents[0]]) if contents else 2
     at = block[1] if contents else block[0]
     new = _entry(name, value, indent, as_list, line_end)
-    return "".join([*_ended(lines[:at], line_end), *new, *lines[at:]])
+    return "".join([*_end_lines(lines[:at], line_end), *new, *lines[at:]])
 
 
 def _entry(name: str, value: Any, indent: int, as_list: bool, line_end: str) -> list[str]:
     if not as_list:
-        return _rendered(name, value, indent, line_end)
-    lines = [line for key, item in value.items() for line in _rendered(key, item, indent + 2, line_end)]
+        return _render(name, value, indent, line_end)
+    lines = [line for key, item in value.items() for line in _render(key, item, indent + 2, line_end)]
     return [f"{' ' * indent}- {lines[0][indent + 2 :]}", *lines[1:]]
 
 
-def _rendered(key: str, value: Any, indent: int, line_end: str) -> list[str]:
+def _render(key: str, value: Any, indent: int, line_end: str) -> list[str]:
     name = key if _PLAIN_KEY.fullmatch(key) else json.dumps(key, ensure_ascii=False)
     margin = " " * indent
     if isinstance(value, dict) and value:
-        inner = [line for one, item in value.items() for line in _rendered(one, item, indent + 2, line_end)]
+        inner = [line for one, item in value.items() for line in _render(one, item, indent + 2, line_end)]
         return [f"{margin}{name}:{line_end}", *inner]
     return [f"{margin}{name}: {json.dumps(value, ensure_ascii=False)}{line_end}"]
 
 
-def _ended(lines: Sequence[str], line_end: str) -> list[str]:
+def _end_lines(lines: Sequence[str], line_end: str) -> list[str]:
     """The lines with a line end after the last."""
     return [*lines[:-1], lines[-1] if lines[-1].endswith("\n") else lines[-1] + line_end] if lines else []
 

@@ -20,7 +20,7 @@ def memories(data: bytes) -> Read | None:
     if not (b'"memory"' in data or b'"content"' in data) or data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"[", b"{"):
         return None
     try:
-        value = _parsed(data.decode("utf-8-sig"))
+        value = _parse(data.decode("utf-8-sig"))
     except (ValueError, RecursionError):
         return None
     beside = value.get("relations") if isinstance(value, dict) else None
@@ -49,7 +49,7 @@ def memories(data: bytes) -> Read | None:
     return found.read()
 
 
-def _parsed(text: str) -> Any:
+def _parse(text: str) -> Any:
     """One document, or a list of documents with one line each."""
     try:
         return json.loads(text)

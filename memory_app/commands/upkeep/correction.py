@@ -41,7 +41,7 @@ def correct(asked: argparse.Namespace, command: str, change: Callable[[Graph], G
         except GraphError as error:
             if "not found" not in str(error):
                 raise UsageError(str(error)) from error
-            say(f"memory-server: {shown(str(error))}.{meant(store.graph(), str(error))}")
+            say(f"memory-server: {shown(str(error))}.{suggestion(store.graph(), str(error))}")
             return 1
     if asked.json:
         write_json({"dryRun": asked.dry_run, **difference.as_json("removed", "added")})
@@ -73,7 +73,7 @@ def expect_all(missing: Sequence[str]) -> None:
         raise GraphError(f"Entity with name {missing[0]} not found")
 
 
-def meant(graph: Graph, text: str) -> str:
+def suggestion(graph: Graph, text: str) -> str:
     """A hint at the stored name most similar to the one in `Entity with name X not found`."""
     from difflib import get_close_matches
 

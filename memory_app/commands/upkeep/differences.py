@@ -80,17 +80,17 @@ class Difference(NamedTuple):
 def show_side(out: Terminal, side: Side) -> None:
     """Print what only one side has, with a few names of each kind."""
     if side.entities:
-        _listed(out, counted(len(side.entities), "entity"), [safe(name) for name in side.entities])
+        _list(out, counted(len(side.entities), "entity"), [safe(name) for name in side.entities])
     if side.observations:
         total = sum(map(len, side.observations.values()))
         what = f"{counted(total, 'observation')} of {counted(len(side.observations), 'entity')}"
-        _listed(out, what, [f"{safe(name)} ({len(texts)})" for name, texts in side.observations.items()])
+        _list(out, what, [f"{safe(name)} ({len(texts)})" for name, texts in side.observations.items()])
     if side.relations:
-        _listed(out, counted(len(side.relations), "relation"), [relation_text(*key) for key in side.relations])
+        _list(out, counted(len(side.relations), "relation"), [relation_text(*key) for key in side.relations])
 
 
 def show_types(out: Terminal, types: dict[str, tuple[str, str]]) -> None:
-    _listed(
+    _list(
         out,
         counted(len(types), "entity"),
         [
@@ -104,7 +104,7 @@ def relation_text(source: str, target: str, relation_type: str) -> str:
     return f"{safe(source)} {safe(relation_type) or '-'} → {safe(target)}"
 
 
-def _listed(out: Terminal, what: str, items: list[str]) -> None:
+def _list(out: Terminal, what: str, items: list[str]) -> None:
     more = len(items) - _SHOWN
     out.line(f"    {what}: {', '.join(items[:_SHOWN])}{f' and {more:,} more' if more > 0 else ''}")
 

@@ -76,12 +76,12 @@ def erase(path: str, folder: str | None, names: frozenset[str], texts: frozenset
         try:
             written = calls.lstat(file).st_mtime_ns
             whole.write_over(file, changes.delete_entities(graph, there)[0].chunks())
-            # The mark of a finished backup; and by its time the history says when a fact was first there.
+            # The time marks a finished backup, and tells the history when a fact first appeared.
             if written % _SECOND == 0 or os.path.dirname(file) == history.folder_of(os.path.realpath(path)):
                 calls.set_time(file, written // _SECOND)
         except OSError as error:
             raise StoreError(
-                f"{shown(file)} could not be written: {error.strerror or error}. It still holds what should go."
+                f"{shown(file)} could not be written: {error.strerror or error}. It still contains the erased entities."
             ) from error
         holders.append(file)
     words = [_normal(text) for text in texts if len(text.encode("utf-8", "replace")) > _SHORTEST]

@@ -51,7 +51,7 @@ class Mended(NamedTuple):
     graph: Graph
     merged: int = 0  # lines of repeated names
     dropped: int = 0  # repeated relations
-    repeated: int = 0  # observations that stood there already
+    repeated: int = 0  # repeated observations
     rewritten: int = 0  # records in another form
     added: tuple[str, ...] = ()  # entities that relations named
     moved_out: tuple[bytes, ...] = ()
@@ -67,10 +67,10 @@ def mend(graph: Graph, options: Options) -> Mended:
     merged = dropped = repeated = rewritten = 0
     for group in (graph.first_entities(), graph.first_relations()):
         for line in group:
-            together = _together(line)
+            together = _combine(line)
             lines += together
             if len(together) == 1:
-                again = 0 if line.also else _repeated(line)
+                again = 0 if line.also else _count_repeated(line)
                 repeated += again
                 rewritten += together[0].raw != line.raw and not line.also and not again
                 if isinstance(line, EntityLine):
@@ -104,7 +104,7 @@ def distinct(items: Any) -> list[Any]:
     return [item for item in kept.values() if not (isinstance(item, str) and item in objects)]
 
 
-def _repeated(line: Line) -> int:
+def _count_repeated(line: Line) -> int:
     """The number of repeated observations in the line."""
     if not isinstance(line, EntityLine):
         return 0
@@ -112,7 +112,7 @@ def _repeated(line: Line) -> int:
     return len(texts) - len(set(texts))
 
 
-def _together(line: Line) -> list[Line]:
+def _combine(line: Line) -> list[Line]:
     """The line and its repetitions as one line; unchanged if that would change a number."""
     if not line.also and _is_ours(line):
         return [line]

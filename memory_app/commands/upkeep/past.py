@@ -64,7 +64,7 @@ def undoable(path: str, present: Graph) -> Iterator[Step]:
             yield step._replace(number=number)
 
 
-def chosen(which: str, path: str, present: Graph) -> Step:
+def choose(which: str, path: str, present: Graph) -> Step:
     """The change with this number or time. UsageError if there is none."""
     number = int(which) if which.isdecimal() and len(which) < 5 else None
     wanted = None if number else states.find_named(which, history.generations(os.path.realpath(path)))

@@ -130,7 +130,7 @@ def newest(path: str, folder: str | None, tell: Callable[[str], None]) -> State:
     raise UsageError(f"there are no backups of {shown(path)}. Name the file to restore.")
 
 
-def chosen(which: str, path: str, folder: str | None, tell: Callable[[str], None]) -> State:
+def choose(which: str, path: str, folder: str | None, tell: Callable[[str], None]) -> State:
     """The requested backup: a number of the list, a time, a name, or the path of any file. `tell` receives a line if it
     is not whole.
     """
