@@ -37,7 +37,7 @@ def test_a_search_of_which_nothing_holds_the_words_shows_what_comes_near(memory:
     with serving.serving(memory) as served:
         page = look(served)
         assert look_for(page, "Harbuor project deadlines") == []
-        page.wait("document.querySelector('#found').textContent.startsWith('No entity holds these words')")
+        page.wait("document.querySelector('#found').textContent.startsWith('No entity contains these words')")
         assert page.texts(".option-name")[0] == "Harbour"
         page.press("Enter")
         assert chosen(page) == "Harbour"
