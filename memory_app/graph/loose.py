@@ -100,7 +100,7 @@ class _Search:
         self._misses_any = any(not one.words and not one.term.weak and not one.term.run for one in asked)
         # Of a sentence most has to be there; of words one after the other, which are tried at a venture, less.
         count = sum(not one.term.weak for one in asked)
-        self._needed = 0.4 if count <= 2 else 0.2
+        self._needed = 0.5 if count <= 2 else 0.3
         if self._misses_name or self._query.is_sentence:
             self._needed = 0.6 if self._misses_name else 0.5
         scored: dict[int, tuple[float, EntityLine]] = {}
@@ -231,7 +231,7 @@ class _Search:
         relations, neighbours = self._around(line)
         told_type, told_name = self._told(line, asked)
         score = held = named = beside = 0.0
-        strong = 0
+        strong, beside_it = 0, False
         single = [0.0] * len(texts)
         # All that a term is compared with: most terms have nothing in common with an entity.
         everything = {*name, *kind, *relations[0], *relations[1], *neighbours, *told_name}.union(*texts)
@@ -262,7 +262,9 @@ class _Search:
                 like = 0.7 * _best(one.words, neighbours)
             sure = like**2 if self._misses_any and like < 0.95 else 1.0 if like >= 0.7 else like
             held += sure * one.rarity * one.term.weight * (0.3 if one.term.weak else 1.0)
-            strong += like >= 0.7 and not one.term.weak and one.rarity > 0.25 * self._highest and not one.term.run
+            if like >= 0.7 and one.rarity > 0.25 * self._highest and not one.term.run:
+                strong += not one.term.weak
+                beside_it |= one.term.weak and not one.term.exact  # "number" says something beside "frame", "is" not
             as_name = max(in_name, in_told)
             if as_name >= 0.6 and not one.term.weak and one.name_rarity >= 0.4 * self._highest:
                 # "code" is not the name of "Coding Style" where nothing else that was asked for is there.
@@ -283,7 +285,7 @@ class _Search:
         fits = (
             share >= self._needed
             or (named >= 0.4 and share >= 0.12)
-            or (strong >= 2 and share >= (0.6 if self._misses_name else 0.25))
+            or (strong and strong + beside_it >= 2 and share >= (0.6 if self._misses_name else 0.25))
         )
         return score, bool(score) and fits
 
@@ -313,10 +315,15 @@ class _Search:
         if not name:
             return 0.0
         weights = {
-            word: self._rarity(len(self._index.names.of(word)) + len(self._index.texts.of(word)) // 4) for word in name
+            word: self._rarity(len(self._index.names.of(word)) + len(self._index.texts.of(word)) // 4)
+            for word in name
+            if len(word) > 1 or not word.isascii()  # the "O" of "O'Neill" is nothing that a name can be missed by
         }
         whole = sum(weights.values()) or 1.0
-        return sum(weight for word, weight in weights.items() if one.words.get(word, 0.0) >= 0.6) / whole
+        asked_for = [word for word in weights if one.words.get(word, 0.0) >= 0.6]
+        if one.term.run:  # who asks for a pair of characters asks for each of them
+            asked_for += [word for word in weights if len(word) == 1 and any(word in pair for pair in asked_for)]
+        return sum(weights[word] for word in dict.fromkeys(asked_for)) / whole
 
     def _around(self, line: EntityLine) -> tuple[tuple[list[str], list[str]], list[str]]:
         """Words of the types of relations that go out, of those that come in, and of the neighbours' names."""
