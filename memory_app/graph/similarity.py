@@ -173,7 +173,7 @@ def _parts(vocabulary: Vocabulary, word: str) -> dict[str, float]:
             if len(stem) >= 5:
                 for other in vocabulary.beginning(stem[: max(5, len(stem) - 2)]):
                     if alike(stem, other) >= 0.5:
-                        found.setdefault(other, 0.5)
+                        found.setdefault(other, 0.45)
     return found
 
 
