@@ -12,6 +12,7 @@ The thread is a daemon: one that hangs in the kernel ends with the process.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -63,7 +64,7 @@ class Freshness:
     async def peek(self) -> Graph | None:
         """The current graph if the file is still the one that was loaded, at the time of the call or later.
 
-        None also if no thread can be started; the load that follows reports that. StoreError after thirty seconds.
+        None also if no thread can be started or the stat fails; the load that follows reports that. StoreError after thirty seconds.
         """
         if self.is_local and not self._was_slow:
             start = time.monotonic()
@@ -101,5 +102,6 @@ class Freshness:
     def _answer(self) -> None:
         while True:
             question = self._questions.get()
-            question.graph = self._peek()
+            with contextlib.suppress(Exception):  # the edge of this thread; the load that follows reports the error
+                question.graph = self._peek()
             question.answered.release()

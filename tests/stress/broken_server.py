@@ -5,6 +5,7 @@ python -m tests.stress.broken_server FAULT [ARGUMENT ...]
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from typing import Any, Final
@@ -13,6 +14,7 @@ from memory_app import cli
 from memory_app.disk import calls as disk
 from memory_app.lock.lock import Lock
 from memory_app.storage import history, inplace
+from memory_app.storage.snapshots import Snapshots
 from memory_app.storage.store import Store
 
 _GAP: Final = 0.004  # seconds between the last check and the rename: what otherwise takes an hour to happen
@@ -42,8 +44,8 @@ def _without_saving() -> None:
 
 def _with_stale_reads() -> None:
     """Reads what it has read before, until it writes itself."""
-    broken: Any = Store
-    broken.peek = lambda self: None if self._snapshot is None else self._snapshot.graph
+    broken: Any = Snapshots
+    broken.peek = lambda self: None if self.last is None else self.last.graph
 
 
 def _without_sync() -> None:
@@ -66,6 +68,20 @@ def _without_history() -> None:
     broken.takes_away = lambda before, after: False
 
 
+def _with_open_files() -> None:
+    """Keeps each file open that it has saved."""
+    broken: Any = Snapshots
+    save = broken.save
+    kept = []
+
+    def keep(self: Snapshots, *arguments: Any) -> bool:
+        saved: bool = save(self, *arguments)
+        kept.append(os.open(self.file.path, os.O_RDONLY))
+        return saved
+
+    broken.save = keep
+
+
 def _ordinary() -> None:
     """Breaks nothing."""
 
@@ -77,13 +93,9 @@ FAULTS: Final = {
     "no-sync": _without_sync,
     "no-wait": _without_waiting,
     "no-history": _without_history,
+    "open-files": _with_open_files,
     "none": _ordinary,
 }
-
-
-def command(fault: str) -> list[str]:
-    """How a server with this fault is started."""
-    return [sys.executable, "-m", "tests.stress.broken_server", fault]
 
 
 if __name__ == "__main__":

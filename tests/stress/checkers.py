@@ -10,17 +10,29 @@ from memory_app.commands.upkeep.recovery import undo_change
 from memory_app.graph.graph import Graph
 from tests.faults import crashes
 from tests.faults.folders import folder
-from tests.stress import broken_server, crowd, histories, kills, mounts, power_cuts, recovery, unlocked, writers
+from tests.stress import (
+    crowd,
+    histories,
+    kills,
+    mounted,
+    mounts,
+    power_cuts,
+    recovery,
+    servers,
+    unlocked,
+    writers,
+)
 from tests.stress.figures import Figures
 
 _SEED: Final = 1
+_BRIEF: Final = 10.0  # seconds that a change may take to be heard of, which here it never is
 
 
 def kill_after_a_lie() -> list[str]:
     """A server that says it has stored what it has not, killed."""
     figures = Figures("kills")
     with folder() as inside:
-        loop = kills.Loop(inside, figures, _SEED, broken_server.command("no-save"))
+        loop = kills.Loop(inside, figures, _SEED, servers.command("no-save"))
         with loop.victim() as victim, loop.survivor:
             loop.warm(victim)
             victim.kill()
@@ -30,23 +42,23 @@ def kill_after_a_lie() -> list[str]:
 
 def writers_without_a_lock() -> list[str]:
     """Servers that take no lock lose writes of each other."""
-    command = broken_server.command("no-lock")
+    command = servers.command("no-lock")
     return writers.run(_SEED, ours=3, peers=0, calls=20, each_peer=0, command=command).losses
 
 
 def histories_without_a_lock() -> list[str]:
-    command = broken_server.command("no-lock")
+    command = servers.command("no-lock")
     return histories.run(range(3), processes=5, calls=12, command=command).losses
 
 
 def histories_with_stale_reads() -> list[str]:
-    command = broken_server.command("stale")
+    command = servers.command("stale")
     return histories.run(range(6), processes=5, calls=12, command=command).losses
 
 
 def http_after_a_lie() -> list[str]:
     """A server that says it has stored what it has not, and starts anew without it."""
-    losses = crowd.run(clients=4, seconds=2, command=broken_server.command("no-save")).losses
+    losses = crowd.run(clients=4, seconds=2, command=servers.command("no-save"), patience=_BRIEF).losses
     return [loss for loss in losses if "missing, though it was acknowledged" in loss]
 
 
@@ -66,11 +78,27 @@ def a_power_cut_without_any_sync() -> list[str]:
 
 
 def writes_in_place_without_a_wait() -> list[str]:
-    return unlocked.run_in_place(_SEED, 10, broken_server.command("no-wait")).losses
+    return unlocked.run_in_place(_SEED, 10, servers.command("no-wait")).losses
+
+
+def npm_in_place_without_a_wait() -> list[str]:
+    command = servers.command("no-wait")
+    return unlocked.run_npm_in_place(_SEED, 2000, seconds=5, command=command).losses
+
+
+def file_systems_without_a_lock() -> list[str]:
+    losses = mounted.run(_SEED, 10, ["ext4"], broken="no-lock").losses
+    return [loss for loss in losses if "at once" in loss]
+
+
+def file_systems_that_are_held() -> list[str]:
+    """A server that keeps a file open keeps its file system from being unmounted."""
+    losses = mounted.run(_SEED, 10, ["ext4"], broken="open-files").losses
+    return [loss for loss in losses if "ext4: umount" in loss]
 
 
 def a_recovery_without_a_generation_before_a_delete() -> list[str]:
-    losses = recovery.run(_SEED, rounds=1, processes=2, most=4, command=broken_server.command("no-history")).losses
+    losses = recovery.run(_SEED, rounds=1, processes=2, most=4, command=servers.command("no-history")).losses
     return [loss for loss in losses if "is not there after all was undone" in loss]
 
 
@@ -97,7 +125,9 @@ CHECKS: Final[tuple[Callable[[], list[str]], ...]] = (
     a_crash_without_a_sync_of_the_file,
     a_crash_in_a_write_in_place,
     writes_in_place_without_a_wait,
+    npm_in_place_without_a_wait,
     *(() if mounts.missing() else (a_power_cut_without_any_sync,)),
+    *(() if mounts.missing() else (file_systems_without_a_lock, file_systems_that_are_held)),
     a_recovery_without_a_generation_before_a_delete,
     a_recovery_by_putting_the_old_file_back,
     a_recovery_whose_undos_cannot_be_undone,

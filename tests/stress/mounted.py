@@ -9,7 +9,7 @@ On each file system that can be had here:
 4. a change then is an error that says so, no new memory takes the old one's place, and once it is mounted again the
    servers go on.
 
-`python -m tests.stress.mounted SEED CALLS NAME` in a mount namespace of its own: `run` does that.
+`python -m tests.stress.mounted SEED CALLS NAME BROKEN` in a mount namespace of its own: `run` does that.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _SERVERS: Final = 3
 _HELD: Final = ".fuse_hidden"  # what FUSE calls a file that was replaced while it was open
 
 
-def run(seed: int, calls: int, names: Sequence[str] = ()) -> Figures:
-    """So many calls by each server, and so many changes in place."""
+def run(seed: int, calls: int, names: Sequence[str] = (), broken: str = "") -> Figures:
+    """So many calls by each server, and so many changes in place. `broken` names a broken server."""
     whole = Figures("file systems")
     whole.skipped = mounts.missing()
     if whole.skipped:
@@ -49,7 +49,8 @@ def run(seed: int, calls: int, names: Sequence[str] = ()) -> Figures:
             whole.remark(f"not {one.name}: {reason}")
             continue
         whole.count("file systems")
-        figures = mounts.privately(one.name, "tests.stress.mounted", str(seed), str(calls), one.name, patience=_EACH)
+        arguments = (str(seed), str(calls), one.name, broken)
+        figures = mounts.privately(one.name, "tests.stress.mounted", *arguments, patience=_EACH)
         whole.counts.update(figures.counts)
         whole.losses += figures.losses
         whole.pings += figures.pings
@@ -57,19 +58,20 @@ def run(seed: int, calls: int, names: Sequence[str] = ()) -> Figures:
 
 
 class _Proof:
-    def __init__(self, one: FileSystem, inside: Path, seed: int, figures: Figures) -> None:
+    def __init__(self, one: FileSystem, inside: Path, seed: int, figures: Figures, command: list[str]) -> None:
         self._one = one
         self._image, self._at = inside / "image", inside / "mounted"
         self._at.mkdir()
         self._memory = self._at / "memory.jsonl"
         self._random = random.Random(f"{seed} {one.name}")
         self._figures = figures
+        self._command = command
         self._must: list[str] = []
 
     def run(self, calls: int) -> None:
         mounts.new_image(self._one, self._image)
         mounts.mount(self._one, self._image, self._at)
-        drivers = servers.started_together(self._memory, _SERVERS, figures=self._figures, cwd=self._at.parent)
+        drivers = servers.started_together(self._memory, _SERVERS, self._command, self._figures, self._at.parent)
         try:
             self._write_at_once(drivers, calls)
             self._edit_in_place(drivers[0], calls)
@@ -174,12 +176,12 @@ class _Proof:
                 self._lost("it does not go on once the file system is back")
 
 
-def main(seed: int, calls: int, name: str) -> None:
+def main(seed: int, calls: int, name: str, broken: str) -> None:
     one = mounts.BY_NAME[name]
     figures = Figures(name)
     inside = Path(tempfile.mkdtemp())
     try:
-        _Proof(one, inside, seed, figures).run(calls)
+        _Proof(one, inside, seed, figures, servers.command(broken)).run(calls)
     finally:
         subprocess.run(["umount", "-l", str(inside / "mounted")], capture_output=True, check=False)
         shutil.rmtree(inside)
@@ -187,4 +189,4 @@ def main(seed: int, calls: int, name: str) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
+    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4])

@@ -82,14 +82,6 @@ def run(seed: int, states: int, names: Sequence[str] = (), broken: str = "") -> 
     return whole
 
 
-def _command(broken: str) -> list[str]:
-    if not broken:
-        return servers.command()
-    from tests.stress import broken_server
-
-    return broken_server.command(broken)
-
-
 class _Session:
     """The changes, and where in the log each began and was acknowledged."""
 
@@ -371,7 +363,7 @@ def main(seed: int, states: int, name: str, broken: str) -> None:
     figures = Figures(name)
     inside = Path(tempfile.mkdtemp())
     try:
-        proof = _Proof(one, inside, figures, seed, _command(broken))
+        proof = _Proof(one, inside, figures, seed, servers.command(broken))
         proof.check(proof.record(rounds=2), states)
     finally:
         for folder in ("look", "mounted", "disk"):

@@ -15,8 +15,10 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 _PATIENCE: Final = 60.0  # seconds for an answer: several servers start at once, on a machine that may be busy
 
 
-def command() -> list[str]:
-    """How a server of ours is started."""
+def command(fault: str = "") -> list[str]:
+    """How a server of ours is started: one with a fault of `broken_server` if that is given."""
+    if fault:
+        return [sys.executable, "-m", "tests.stress.broken_server", fault]
     archive = Path(os.environ.get("MEMORY_SERVER_PYZ") or ROOT / "dist" / "memory-server-host.pyz")
     return [sys.executable, str(archive.resolve())] if archive.is_file() else [sys.executable, "-m", "memory_app"]
 

@@ -89,7 +89,7 @@ def run_in_place(seed: int, rounds: int, command: list[str] | None = None) -> Fi
     return figures
 
 
-def run_npm_in_place(seed: int, facts: int, seconds: float) -> Figures:
+def run_npm_in_place(seed: int, facts: int, seconds: float, command: list[str] | None = None) -> Figures:
     """Let one server of ours and an npm server that writes in place change one memory at the same time.
 
     Lost is each old fact, and each that npm has acknowledged, which stands neither in the memory nor in a file that was
@@ -103,14 +103,22 @@ def run_npm_in_place(seed: int, facts: int, seconds: float) -> Figures:
         return figures
     for pause in (0.1, 0.5, 1.5):
         with folder(on_disk=True) as inside:
-            _beside_npm(inside / "memory.jsonl", list(peer.command), f"{seed} {pause}", facts, pause, seconds, figures)
+            commands = (command, list(peer.command))
+            _beside_npm(inside / "memory.jsonl", commands, f"{seed} {pause}", facts, pause, seconds, figures)
     figures.remark(f"npm {NPM_IN_PLACE}; pauses up to 0.1, 0.5 and 1.5 s")
     return figures
 
 
 def _beside_npm(
-    memory: Path, command: list[str], seed: str, facts: int, pause: float, seconds: float, figures: Figures
+    memory: Path,
+    commands: tuple[list[str] | None, list[str]],
+    seed: str,
+    facts: int,
+    pause: float,
+    seconds: float,
+    figures: Figures,
 ) -> None:
+    """`commands` start a server of ours and one of npm."""
     old = [f"old{number}" for number in range(facts)]
     lines = (f'{{"type":"entity","name":"{name}","entityType":"t","observations":["a fact"]}}' for name in old)
     memory.write_text("\n".join(lines))
@@ -131,7 +139,8 @@ def _beside_npm(
             kept.look()
             time.sleep(chance.uniform(0, pause))
 
-    with servers.started(memory, figures=figures) as ours, servers.started(memory, command) as theirs:
+    command, peer = commands
+    with servers.started(memory, command, figures) as ours, servers.started(memory, peer) as theirs:
         threads = [threading.Thread(target=client, args=pair) for pair in ((_OURS, ours), (_THEIRS, theirs))]
         for thread in threads:
             thread.start()
