@@ -64,7 +64,8 @@ class Freshness:
     async def peek(self) -> Graph | None:
         """The current graph if the file is still the one that was loaded, at the time of the call or later.
 
-        None also if no thread can be started or the stat fails; the load that follows reports that. StoreError after thirty seconds.
+        None also if no thread can be started or the stat fails; the load that follows reports that. StoreError after
+        thirty seconds.
         """
         if self.is_local and not self._was_slow:
             start = time.monotonic()

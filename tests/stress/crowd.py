@@ -102,9 +102,7 @@ def run(*, clients: int, seconds: float, command: list[str] | None = None, patie
     return figures
 
 
-async def _run(
-    figures: Figures, inside: Path, count: int, seconds: float, command: list[str], patience: float
-) -> None:
+async def _run(figures: Figures, inside: Path, count: int, seconds: float, command: list[str], patience: float) -> None:
     with contextlib.ExitStack() as stack:
         server = await asyncio.to_thread(stack.enter_context, serving(inside, program=command))
         at = f"127.0.0.1:{server.port}"
