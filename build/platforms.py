@@ -1,7 +1,6 @@
 """The platforms and interpreters that the archive supports, and the names that pip, wheels and our launcher give them.
 
-Rules: one row per platform; its name is the launcher's word for it, so a new row here needs the same word there
-(`tests/build/test_launcher.py` compares them).
+Rules: one row per platform; its name is the launcher's word for it, so a new row here needs the same word there.
 """
 
 from __future__ import annotations
