@@ -1,1 +1,1 @@
-"""What makes the archive and the image: pins, wheels, staging, packing. None of it is in the archive but launcher/."""
+"""What makes the archive and the image: pins, wheels, staging, packing. Only launcher/ is part of the archive."""

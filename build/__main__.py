@@ -1,7 +1,7 @@
-"""`python -m build COMMAND`: what the Makefile calls. Standard library only: it makes what more it needs.
+"""`python -m build COMMAND`: what the Makefile calls. Standard library only; it installs what else it needs.
 
-Rules: only the server writes on stdout, but for the SHA-256 that is a build's result. `dist/` is changed by renames
-only. One build at a time in this tree: a second one waits and then finds its work done.
+Rules: only the server writes to stdout, except for the SHA-256 that is a build's result. `dist/` is changed only by
+renames. One build at a time in this tree: a second one waits and then finds its work done.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ USAGE: Final = """usage: python -m build COMMAND
 
 
 def say(text: str) -> None:
-    """One line for the person who builds."""
+    """Print one line for the person who builds."""
     print("memory-server build: " + text, file=sys.stderr, flush=True)
 
 
 def make(kind: str, target: Path) -> None:
-    """Make the archive of that kind ("all" or a platform's name) unless it is there and up to date."""
+    """Make the archive of that kind ("all" or a platform's name) unless it exists and is up to date."""
     digest = inputs.digest()
     if inputs.is_current(target, (kind,), digest):
         return
@@ -53,7 +53,7 @@ def make(kind: str, target: Path) -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Serve; the status. Where a process can become another program it does."""
+    """Run the server and return its status. Where a process can become another program, it does."""
     host = platforms.host().name
     if not inputs.is_current(SERVED, ("all", host), inputs.digest()):
         make(host, HOST)
@@ -131,6 +131,6 @@ if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
     except KeyError as problem:
-        sys.exit(f"memory-server build: no archive can be made for this platform ({problem})")
+        sys.exit(f"memory-server build: no archive can be built for this platform ({problem})")
     except subprocess.CalledProcessError as problem:
-        sys.exit(f"memory-server build: this failed with status {problem.returncode}: {' '.join(problem.cmd)}")
+        sys.exit(f"memory-server build: a command failed with status {problem.returncode}: {' '.join(problem.cmd)}")

@@ -1,9 +1,9 @@
 """`python -m build mcpb`: a bundle for Claude Desktop, dist/memory-server.mcpb, from the archive for all platforms.
 
-A bundle is a zip with a manifest; opening it installs the server. It holds no Python: Claude Desktop starts the one
-that the machine has. Rules: the same archive gives the same bytes; the memory never lies in the bundle's own folder,
-which an update replaces, so MEMORY_SERVER_HOME names another one, also for a person who empties the field of the
-memory file.
+A bundle is a zip with a manifest; opening it installs the server. It contains no Python: Claude Desktop starts the one
+on the machine. Rules: the same archive gives the same bytes. The memory is never in the bundle's own folder, which an
+update replaces: MEMORY_SERVER_HOME names another one, which is used even if a person empties the field of the memory
+file.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def make(archive: Path, target: Path) -> None:
 
 
 def official() -> list[str] | None:
-    """The official tool's command line, installed into .cache the first time; None where there is no npm."""
+    """The official tool's command line, installed into .cache the first time; None if there is no npm."""
     npm, node = shutil.which("npm"), shutil.which("node")
     if npm is None or node is None:
         return None
@@ -133,10 +133,10 @@ def official() -> list[str] | None:
 
 
 def validate(bundle: Path, say: Callable[[str], None]) -> None:
-    """Have the official tool unpack the bundle, validate it and pack it again. CalledProcessError if it objects."""
+    """Let the official tool unpack the bundle, validate it and pack it again. CalledProcessError if it objects."""
     tool = official()
     if tool is None:
-        say("the bundle was not validated: that needs npm")
+        say("the bundle was not validated, because that needs npm")
         return
     with tempfile.TemporaryDirectory() as folder:
         unpacked = Path(folder, "unpacked")

@@ -1,6 +1,6 @@
 """What an archive is made from, as a digest, and whether a given archive was made from it.
 
-Rules: standard library only, and quick: this runs before every `make run`. Contents count, not times, so a fresh clone
+Rules: standard library only, and fast: this runs before every `make run`. Contents count, not times, so a fresh clone
 of the same commit has the same digest. An archive names the digest in its first entry.
 """
 
@@ -16,7 +16,7 @@ _HEAD: Final = 4096  # bytes: the start is the archive's first entry, uncompress
 
 
 def sources(folder: Path) -> list[Path]:
-    """A folder's own files: not what interpreters and editors leave there."""
+    """A folder's own files, without those that interpreters and editors leave there."""
     return sorted(
         path
         for path in folder.rglob("*")

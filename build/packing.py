@@ -1,12 +1,12 @@
 """`python -m build.packing KIND DIGEST TARGET`: packs one archive. Runs in the build's own environment.
 
-shiv makes the archive of the program and its pure packages; then its contents become parts beside those of the
-compiled packages, and our start takes the place of shiv's (`launcher/`), which knows one interpreter only.
+shiv makes the archive of the program and its pure packages. Then its contents become parts beside those of the compiled
+packages, and our start (`launcher/`) replaces shiv's, which supports only one interpreter.
 
 Rules: the same inputs give the same bytes, whoever builds, where and when: sorted names, one date, fixed modes. The
-archive for all platforms is compressed by xz, solid for each platform, since the builds of a package for the different
-interpreters are nearly the same; that for one platform by deflate, one part for each interpreter, for interpreters
-without _lzma.
+archive for all platforms is compressed by xz, solid for each platform, because the builds of a package for the
+different interpreters are nearly the same. The archive for one platform is compressed by deflate, one part for each
+interpreter, for interpreters without _lzma.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def pack(kind: str, digest: str, target: Path) -> None:
     _replace(target.with_name(target.name + ".cdx.json"), bill, 0o644)
     line = f"{hashlib.sha256(content).hexdigest()}  {target.name}\n"
     _replace(target.with_name(target.name + ".sha256"), line.encode(), 0o644)
-    _replace(target, content, 0o755)  # last: whoever sees it finds the others
+    _replace(target, content, 0o755)  # last: a process that sees it finds the others
 
 
 def _start(kind: str, digest: str) -> dict[str, bytes]:
@@ -76,7 +76,7 @@ def _version() -> str:
 
 
 def _through_shiv(pure: Mapping[str, bytes], digest: str) -> tuple[bytes, dict[str, bytes]]:
-    """shiv's archive of these files: what it says of itself, and the files as it took them up."""
+    """shiv's archive of these files: its own metadata, and the files as shiv added them."""
     with tempfile.TemporaryDirectory() as folder:
         packages, made = Path(folder, "packages"), Path(folder, "made.pyz")
         for name, content in pure.items():
@@ -115,7 +115,7 @@ def _parts(groups: Mapping[str, Mapping[str, bytes]], name: str, *, solid: bool)
 
 
 def _likeness(file: tuple[str, bytes]) -> tuple[str, str]:
-    """Puts the builds of one library for the different interpreters side by side."""
+    """A sort key that puts the builds of one library for the different interpreters beside each other."""
     path = file[0].partition("/")[2]
     folder, _, base = path.rpartition("/")
     kind = "dist-info" if ".dist-info/" in path else base.rpartition(".")[2]
@@ -133,7 +133,9 @@ def _tar(files: Iterable[tuple[str, bytes]]) -> bytes:
 
 
 def _xz(content: bytes, *, x86: bool) -> bytes:
-    """Compressed; kept in .cache, since a platform's part takes half a minute and changes only with the pins."""
+    """The data, compressed. The result is kept in .cache, because a platform's part takes half a minute and changes
+    only with the pins.
+    """
     filters: list[dict[str, int]] = [{"id": lzma.FILTER_X86}] if x86 else []
     filters.append({"id": lzma.FILTER_LZMA2, "preset": 9, "dict_size": _DICTIONARY})
     key = hashlib.sha256(f"{filters} {sys.version}\n".encode() + content).hexdigest()

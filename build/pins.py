@@ -1,6 +1,6 @@
 """`make pins`: from the *.in files to requirements*.txt (all hashes) and wheels.txt (the wheels of the archive).
 
-Run by hand when a version changes; its results are committed. Needs the network and uv; nothing else here does.
+Run by hand when a version changes; the results are committed. Needs the network and uv; nothing else here does.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from build import inputs, platforms, wheels
 _BUILD: Final = inputs.ROOT / "build"
 LEFT_OUT: Final = frozenset(
     (
-        # The client half of the SDK alone uses these.
+        # Only the client half of the SDK uses these.
         *("attrs", "jsonschema", "jsonschema-specifications", "referencing", "rpds-py", "pyjwt", "httpx2-jsfetch"),
-        # The high-level server of the SDK alone uses this; `build/absent` stands for it. cffi is there for its sake.
+        # Only the high-level server of the SDK uses this; `build/absent` replaces it. cffi is only needed by it.
         *("cryptography", "cffi", "pycparser"),
         # It does nothing by itself; `build/absent` does that at less cost.
         "opentelemetry-api",
     )
 )
-"""Of the requirements, what the archive does without."""
+"""The requirements that the archive leaves out."""
 
 
 def write_requirements() -> None:
@@ -48,7 +48,7 @@ def write_requirements() -> None:
 
 
 def read_requirements(path: Path) -> list[tuple[Requirement, str]]:
-    """Each requirement of a pinned file, and its text with the hashes, as pip takes it."""
+    """Each requirement of a pinned file, and its text with the hashes, as pip reads it."""
     blocks = path.read_text("utf-8").replace("\\\n", " ").splitlines()
     return [
         (Requirement(line.split(" --hash=")[0].strip()), line)
@@ -58,7 +58,7 @@ def read_requirements(path: Path) -> list[tuple[Requirement, str]]:
 
 
 def write_wheels() -> None:
-    """Choose the wheel of every package for every platform and interpreter, and write them down."""
+    """Choose the wheel of every package for every platform and interpreter, and write the list."""
     chosen: dict[tuple[str, str], set[wheels.Wheel]] = {}
     wheels.CACHE.mkdir(parents=True, exist_ok=True)
     for platform in platforms.PLATFORMS:

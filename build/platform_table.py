@@ -1,7 +1,7 @@
 """`make platform-table`: rewrites the table of platforms and interpreters in the guide, between its two markers.
 
-Rules: the table says what platforms.py says, which a test compares with wheels.txt, and nothing else. Everything
-outside the markers stays byte for byte.
+Rules: the table contains exactly what platforms.py says, which a test compares with wheels.txt. Everything outside the
+markers stays byte for byte.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ def table() -> str:
 
 
 def rewritten(text: str) -> str:
-    """That page with the table of now; ValueError when it lacks the markers."""
+    """That page with the current table; ValueError if it lacks the markers."""
     if text.count(BEGIN) != 1 or text.count(END) != 1:
-        raise ValueError(f"{PAGE.name} needs one {BEGIN} and one {END}, each on a line of its own")
+        raise ValueError(f"{PAGE.name} needs one {BEGIN} and one {END}, each on a separate line")
     before, _, rest = text.partition(BEGIN)
     after = rest.partition(END)[2]
     return f"{before}{BEGIN}\n{table()}\n{END}{after}"

@@ -1,7 +1,6 @@
-"""The platforms and interpreters that the archive serves, and how each is named by pip, by wheels and by our launcher.
+"""The platforms and interpreters that the archive supports, and the names that pip, wheels and our launcher give them.
 
-Rules: one row a platform; its name is the launcher's word for it, so a new row here needs the same word there
-(`tests/build/test_launcher.py` compares them).
+Rules: one row per platform; its name is the launcher's word for it, so a new row here needs the same word there.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ def abi(python: str) -> str:
 
 
 def python(abi: str) -> str:
-    """The interpreter of that word: 3.13, 3.14t."""
+    """The interpreter with that word: 3.13, 3.14t."""
     return f"{abi[2]}.{abi[3:]}"
 
 
 class Platform(NamedTuple):
-    """One platform: what pip is asked for, best first, and what markers see there."""
+    """One platform: the tags that pip is asked for, best first, and the values of environment markers there."""
 
     name: str
     label: str
@@ -37,7 +36,7 @@ class Platform(NamedTuple):
 
     @property
     def markers(self) -> dict[str, str]:
-        """The variables of environment markers, but for the interpreter's."""
+        """The variables of environment markers, except the interpreter's."""
         return {
             "implementation_name": "cpython",
             "os_name": "nt" if self.sys_platform == "win32" else "posix",
@@ -80,22 +79,22 @@ PLATFORMS: Final = (
 )
 
 
-def named(name: str) -> Platform:
-    """The platform of that name; KeyError when there is none."""
+def by_name(name: str) -> Platform:
+    """The platform with that name; KeyError if there is none."""
     return {one.name: one for one in PLATFORMS}[name]
 
 
 def host() -> Platform:
-    """The platform of the running interpreter; KeyError when it is not one of ours."""
+    """The platform of the running interpreter; KeyError if it is not one of ours."""
     machine = platform.machine().lower()
     if sys.platform == "win32":
-        return named("windows-" + (machine if sys.maxsize > 2**32 else "x86"))
+        return by_name("windows-" + (machine if sys.maxsize > 2**32 else "x86"))
     if sys.platform == "darwin":
-        return named("macos-" + machine)
+        return by_name("macos-" + machine)
     machine = machine.replace("arm64", "aarch64")
     if sys.maxsize < 2**32:  # an old userland on a new kernel
         machine = {"x86_64": "i686", "aarch64": "armv7l", "armv8l": "armv7l"}.get(machine, machine)
-    return named(f"{'linux' if _has_glibc() else 'musl'}-{machine}")
+    return by_name(f"{'linux' if _has_glibc() else 'musl'}-{machine}")
 
 
 def _has_glibc() -> bool:

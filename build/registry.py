@@ -1,12 +1,12 @@
-"""`python -m build registry [FILE]`: server.json, the entry for the registry of MCP servers, on stdout or into a file.
+"""`python -m build registry [FILE]`: server.json, the entry for the registry of MCP servers, to stdout or into a file.
 
-Rules: names that somebody has to own come from the environment and are never made up; without a name for the entry, or
+Rules: names that somebody must own come from the environment and are never invented. Without a name for the entry, or
 without any package, this ends with one line. What is not named is left out.
 
     REGISTRY_NAME     the entry's own name, reverse DNS: io.github.OWNER/NAME
     PACKAGE_NAME      the package on PyPI
     IMAGE_NAME        the image, with its registry and without a tag
-    BUNDLE_URL        where dist/memory-server.mcpb of this version can be had
+    BUNDLE_URL        the address of dist/memory-server.mcpb of this version
     REPOSITORY_URL    the source
 """
 
@@ -32,17 +32,17 @@ _MEMORY: Final = {
 
 
 class Unnamed(Exception):
-    """A name that has to be given is not; the text says which."""
+    """A required name is missing; the text says which."""
 
 
 def entry(names: Mapping[str, str], bundle: Path) -> dict[str, Any]:
     """The registry's entry for this version; Unnamed."""
     given = {name: names.get(name, "").strip() for name in VARIABLES}
     if not _NAME.fullmatch(given["REGISTRY_NAME"]):
-        raise Unnamed("REGISTRY_NAME has to be set, to a name as io.github.OWNER/NAME")
+        raise Unnamed("REGISTRY_NAME must be set, to a name such as io.github.OWNER/NAME")
     packages = _packages(given, bundle)
     if not packages:
-        raise Unnamed("one of PACKAGE_NAME, IMAGE_NAME and BUNDLE_URL has to be set")
+        raise Unnamed("one of PACKAGE_NAME, IMAGE_NAME and BUNDLE_URL must be set")
     found: dict[str, Any] = {
         "$schema": SCHEMA,
         "name": given["REGISTRY_NAME"],

@@ -1,9 +1,9 @@
 """The bill of materials beside an archive, in CycloneDX 1.6: every bundled package with version, licence and hash.
 
-Below a package stand its wheels with their hashes, and what is inside them: the Rust crates that the wheels' own bills
-name, each once, and below a wheel the libraries that it brings along.
+Below a package are its wheels with their hashes, and their contents: the Rust crates that the wheels' own bills name,
+each once, and below a wheel the libraries that it includes.
 
-Rules: made from the wheels alone, so the same archive has the same bill: no time, no random serial number. Licences are
+Rules: made only from the wheels, so the same archive has the same bill: no time, no random serial number. Licences are
 SPDX expressions.
 """
 
@@ -26,12 +26,12 @@ _SPDX: Final = {
     "PSF": "PSF-2.0",
     "Python Software Foundation License": "PSF-2.0",
 }
-"""What packages without an SPDX expression call their licence -> its identifier."""
+"""The licence names of packages without an SPDX expression -> their identifiers."""
 
 
 def make(platforms: list[str], sha256: str, name: str, version: str) -> bytes:
     """The bill of the archive with that file name and hash, of that version of the program, for these platforms."""
-    chosen = wheels.locked(platforms)
+    chosen = wheels.locked_wheels(platforms)
     by_package: dict[tuple[str, str], list[tuple[wheels.Wheel, Path]]] = {}
     for wheel, path in zip(chosen, wheels.fetch(chosen), strict=True):
         by_package.setdefault((wheel.name, wheel.version), []).append((wheel, path))
@@ -82,7 +82,7 @@ def _wheel(wheel: wheels.Wheel, path: Path) -> dict[str, object]:
 
 
 def _crates(wheel: Path) -> list[dict[str, object]]:
-    """What the bills inside a wheel name, without addresses and places of the machine that made it."""
+    """The crates that the bills inside a wheel name, without addresses and paths of the machine that made it."""
     kept = ("type", "name", "version", "purl", "hashes", "licenses")
     with zipfile.ZipFile(wheel) as opened:
         bills = [name for name in opened.namelist() if ".dist-info/sboms/" in name and name.endswith(".json")]
@@ -103,7 +103,7 @@ def _metadata(wheel: Path) -> Message:
 
 
 def _licences(metadata: Message) -> list[dict[str, object]]:
-    """The SPDX expression where there is one, else that of the name in the classifiers or the old field."""
+    """The SPDX expression if there is one, else that of the name in the classifiers or the old field."""
     if metadata["License-Expression"]:
         return [{"expression": metadata["License-Expression"]}]
     named = [

@@ -1,8 +1,9 @@
-"""From wheels and the program's own files to what the archive holds, in memory: nothing of a disk's modes or times.
+"""From wheels and the program's own files to the contents of the archive, in memory: without a disk's modes or times.
 
-Rules: what a code path of the server can reach stays, over stdio and over HTTP. What goes: what only the client half
-and the high-level server of the SDK use (`pins.LEFT_OUT`; for what is imported nevertheless there is `build/absent`),
-type stubs, headers, tests, wheel bookkeeping, pywin32's parts that nothing imports. Licences and METADATA always stay.
+Rules: what a code path of the server can reach stays, over stdio and over HTTP. Left out are files that only the client
+half and the high-level server of the SDK use (`pins.LEFT_OUT`; `build/absent` replaces what is imported nevertheless),
+type stubs, headers, tests, wheel bookkeeping, and pywin32's parts that nothing imports. Licences and METADATA always
+stay.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ class Staged(NamedTuple):
 
 
 def stage(platforms: list[str]) -> Staged:
-    """Everything that the archive for these platforms holds but its own start."""
+    """The contents of the archive for these platforms, except its own start."""
     found = Staged(dict(_program()), {})
-    chosen = wheels.locked(platforms)
+    chosen = wheels.locked_wheels(platforms)
     for wheel, path in zip(chosen, wheels.fetch(chosen), strict=True):
         for file, content in _files(wheel, path):
             target = found.pure
@@ -79,7 +80,9 @@ def _is_kept(package: str, file: str) -> bool:
 
 
 def _place(package: str, file: str) -> str:
-    """pywin32's parts lie flat, so that its libraries are found beside each other without a .pth file."""
+    """The path in the archive. pywin32's parts are in one folder, so that its libraries find each other without a .pth
+    file.
+    """
     if package == "pywin32" and ".dist-info/" not in file:
         return file.rpartition("/")[2]
     return file

@@ -1,8 +1,8 @@
 """`make startup`: writes startup.txt, the modules that the first start compiles: those that serving loads.
 
-Rules: found by running the archive, one session in each era with every request that loads something, and written down,
-so that the archive does not depend on who builds it. Interpreters load slightly different ones: name several
-(`make startup PYTHONS='python3.10 python3.13'`). A test says when the list has fallen behind.
+Rules: found by running the archive, one session in each era with every request that loads something. The list is
+stored, so that the archive does not depend on who builds it. Interpreters load slightly different modules: name several
+(`make startup PYTHONS='python3.10 python3.13'`). A test reports an outdated list.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ finally:
 """
 
 
-def loaded(archive: Path, python: str = sys.executable) -> set[str]:
-    """All modules that serving one client in each era loads, those of the standard library too."""
+def loaded_modules(archive: Path, python: str = sys.executable) -> set[str]:
+    """All modules that serving one client in each era loads, including those of the standard library."""
     found: set[str] = set()
     for messages in (_handshake_era(), _envelope_era()):
         with tempfile.TemporaryDirectory() as folder:
@@ -81,7 +81,7 @@ def _envelope_era() -> Iterable[dict[str, object]]:
 
 
 def ours(names: Iterable[str]) -> list[str]:
-    """Of these modules, those that the archive carries and that are not the program's own, which is all compiled."""
+    """Those of these modules that are in the archive and not the program's own, all of which are compiled anyway."""
     from build import platforms, stage
 
     files = stage.stage([platforms.host().name]).pure  # pydantic_core's own modules come with its compiled part
@@ -90,7 +90,7 @@ def ours(names: Iterable[str]) -> list[str]:
 
 
 def main(archive: Path, pythons: Iterable[str]) -> int:
-    names = set[str]().union(*(loaded(archive, python) for python in pythons))
+    names = set[str]().union(*(loaded_modules(archive, python) for python in pythons))
     LIST.write_text("".join(name + "\n" for name in ours(names)), "ascii")
     return 0
 

@@ -1,7 +1,7 @@
 """Virtual environments from the pinned requirements: the build's own tools, and the checks' `.venv`.
 
-Rules: an environment is right when its stamp names the pins and the interpreter it was made from; the stamp is written
-last. Every package comes with its hash.
+Rules: an environment is valid if its stamp names the pins and the interpreter that it was made from; the stamp is
+written last. Every package comes with its hash.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from build import inputs
 
 
 def prepare(folder: Path, requirements: Sequence[str], say: Callable[[str], None]) -> Path:
-    """The environment's interpreter, made anew when anything changed; SystemExit with one line when that fails."""
+    """The environment's interpreter, made again if anything changed; SystemExit with one line if that fails."""
     python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
     pins = [inputs.ROOT / "build" / name for name in requirements]
     total = hashlib.sha256(f"{sys.version}\n{sys.executable}\n{folder.resolve()}\n".encode())

@@ -58,8 +58,8 @@ _TEXTS: Final[Mapping[str, _Text]] = {
                 "observations are not added."
             ),
             (
-                "A stored name that differs by case, spaces, marks or width alone is named in `similar`. The new "
-                "entity is created all the same."
+                "A stored name that differs only by case, spaces, marks or width is named in `similar`. The new "
+                "entity is still created."
             ),
             "`relations` in the arguments fail the call: call `create_relations` next.",
         ),
@@ -69,7 +69,7 @@ _TEXTS: Final[Mapping[str, _Text]] = {
     "create_relations": _Text(
         (
             "A relation that exists, or that came earlier in the call, is left out of the result.",
-            "Both ends have to exist. If one is missing, nothing is stored.",
+            "Both ends must exist. If one is missing, nothing is stored.",
         ),
         {"relations": [_relation("Acme", "Lisbon", "is based in")]},
         {"relations": [_relation("Ann", "Zed", "knows")]},
@@ -77,7 +77,7 @@ _TEXTS: Final[Mapping[str, _Text]] = {
     "add_observations": _Text(
         (
             "Only what the entity lacks is added; `addedObservations` names it.",
-            "Every entity has to exist. If one is missing, nothing is stored.",
+            "Every entity must exist. If one is missing, nothing is stored.",
         ),
         {"observations": [{"entityName": "Ann", "contents": ["Likes green tea", "Moved to Lisbon in 2024"]}]},
         {"observations": [{"entityName": "Zed", "contents": ["Sings"]}]},
@@ -85,7 +85,7 @@ _TEXTS: Final[Mapping[str, _Text]] = {
     "delete_entities": _Text(
         (
             "Relations that touch a listed name are deleted too, even if no entity has that name.",
-            "A name that is not found is no error; the message names it.",
+            "A name that is not found is not an error; the message names it.",
             "`undo` brings deleted entities back: see [correcting](correcting.md).",
         ),
         {"entityNames": ["Lisbon", "Zed"]},
@@ -94,7 +94,7 @@ _TEXTS: Final[Mapping[str, _Text]] = {
     "delete_observations": _Text(
         (
             "An observation is deleted if it equals the given text exactly.",
-            "What is not found is no error; the message counts it, and names entities that are missing.",
+            "An observation that is not found is not an error; the message counts it, and names missing entities.",
             "To correct a fact, delete the old observation and add the new one.",
         ),
         {"deletions": [{"entityName": "Ann", "observations": ["Likes green tea", "Sings"]}]},
@@ -102,8 +102,8 @@ _TEXTS: Final[Mapping[str, _Text]] = {
     ),
     "delete_relations": _Text(
         (
-            "All three parts have to be equal to those of the stored relation. The entities stay.",
-            "A relation that is not found is no error; the message counts it.",
+            "All three parts must equal those of the stored relation. The entities stay.",
+            "A relation that is not found is not an error; the message counts it.",
         ),
         {"relations": [_relation("Ann", "Acme", "works at")]},
         {"relations": [{"from": "Ann", "to": "Acme"}]},
@@ -118,12 +118,12 @@ _TEXTS: Final[Mapping[str, _Text]] = {
             "Case, accents and width do not count: `cafe` finds `Café`. A part of a word is enough.",
             (
                 "An entity matches if its name, its type or an observation holds the whole query. Only if no entity "
-                "does, those match that hold all its words; only if none does, those that come near, and the result "
+                "does, entities that hold all its words match; only if none does, similar ones match, and the result "
                 "says so in `loose`. See [how it works](how-it-works.md)."
             ),
             "`relations` are all relations that touch a match.",
-            "With `limit` the most relevant come first, without it the order is that of the file.",
-            "A query of white space alone matches everything, and so does `*` where nothing holds it.",
+            "With `limit` the most relevant come first; without it the order is that of the file.",
+            "A query of only white space matches everything, and so does `*` if nothing holds it.",
         ),
         {"query": "green tea"},
         {"limit": 5},
@@ -131,7 +131,7 @@ _TEXTS: Final[Mapping[str, _Text]] = {
     "open_nodes": _Text(
         (
             "`relations` are those between the opened entities; `externalRelations` join one of them to another.",
-            "A name that no entity has is no error: `notFound` names it, with stored names that are near it.",
+            "A name that no entity has is not an error: `notFound` names it, with similar stored names.",
             "`depth` opens the neighbours too, up to three relations away.",
         ),
         {"names": ["Ann", "Acme", "Lisbn"]},
@@ -235,7 +235,7 @@ def _but(schema: Mapping[str, Any], left_out: tuple[str, ...]) -> Mapping[str, A
 
 
 def _keys_table(properties: Mapping[str, Any], required: Sequence[str] | None) -> Iterator[str]:
-    """`required` None: all keys are optional, as the text above the table says."""
+    """A table of keys. `required` None: all keys are optional, as the text above the table says."""
     if not properties:
         yield "Nothing but the options."
         return
@@ -275,11 +275,11 @@ def _error(name: str, arguments: object) -> str:
         _answer(name, arguments)
     except GraphError as error:
         return str(error)
-    raise AssertionError(f"{name}: the example of an error is none")
+    raise AssertionError(f"{name}: the example of an error is not an error")
 
 
 def _wrapped(text: str, bullet: str = "") -> Iterator[str]:
-    """Lines of at most 120 characters; code is not cut in two."""
+    """Lines of at most 120 characters; code is not split."""
     line = bullet
     for word in re.findall(r"(?:`[^`]*`|\S)+", text):
         if len(line) + len(word) > 120:

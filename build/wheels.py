@@ -1,7 +1,7 @@
-"""The wheels that go into the archive: which (wheels.txt), and how they come into the cache.
+"""The wheels of the archive: which ones (wheels.txt), and how they get into the cache.
 
-Rules: a wheel is named by its file name and hash, never by an address: where it comes from is pip's configuration.
-What is in the cache with the right hash is never asked for again. A file with a wrong hash is not used.
+Rules: a wheel is named by its file name and hash, never by an address: pip's configuration says where it comes from. A
+file in the cache with the right hash is never downloaded again. A file with a wrong hash is not used.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Wheel(NamedTuple):
         return parse_wheel_filename(self.file)[3]
 
 
-def locked(platforms: Iterable[str]) -> list[Wheel]:
+def locked_wheels(platforms: Iterable[str]) -> list[Wheel]:
     """The wheels for these platforms, in the order of wheels.txt."""
     wanted = {"any", *platforms}
     lines = (line.split() for line in LOCK.read_text("utf-8").splitlines() if line and not line.startswith("#"))
@@ -55,7 +55,7 @@ def locked(platforms: Iterable[str]) -> list[Wheel]:
 
 
 def fetch(wheels: Sequence[Wheel]) -> list[Path]:
-    """The wheels' files, in that order, downloading only what the cache lacks."""
+    """The wheels' files, in that order; only missing ones are downloaded."""
     CACHE.mkdir(parents=True, exist_ok=True)
     missing = [wheel for wheel in dict.fromkeys(wheels) if not _is_cached(wheel)]
     if missing:
@@ -74,7 +74,7 @@ def _is_cached(wheel: Wheel) -> bool:
 
 
 def _asked_for_with(wheel: Wheel) -> tuple[str, ...]:
-    """pip's options that make it take exactly such a wheel: its interpreter, then its ABI and platforms."""
+    """pip's options that select exactly such a wheel: its interpreter, then its ABI and platforms."""
     tags = sorted(wheel.tags, key=str)
     # A wheel for every later interpreter (abi3), and a pure one, go with our oldest.
     version = "310" if tags[0].abi in ("abi3", "none") else tags[0].interpreter.removeprefix("cp")

@@ -1,6 +1,6 @@
-"""The command line. Without a command it serves one client over stdin and stdout, as soon as possible.
+"""The command line. Without a command it serves one client over stdin and stdout, starting as fast as possible.
 
-Every command comes by way of `memory_app.commands`, which is not even imported by a server.
+Every command is run through `memory_app.commands`, which a server does not even import.
 
 Exit status: 0 after a normal end, 2 with one line on stderr for wrong use; commands define more.
 """
@@ -26,7 +26,7 @@ usage: {program} [--file PATH | --profile NAME] [COMMAND ...]
 options:
   --file PATH      the memory file (default: MEMORY_FILE_PATH, else memory.jsonl
                    beside the program or in your data folder)
-  --profile NAME   a memory of its own beside the default one
+  --profile NAME   a separate memory beside the default one
   --version        print the version and exit
   --help           print this and exit
 {commands}
@@ -39,7 +39,7 @@ some interpreters. Only what is touched of it takes memory."""
 
 
 class Asked(NamedTuple):
-    """What the command line asks for: `command` and its arguments are run in place of serving."""
+    """What the command line asks for: `command` and its arguments are run instead of serving."""
 
     file: str | None = None
     profile: str | None = None
@@ -48,7 +48,7 @@ class Asked(NamedTuple):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the program; returns the exit status."""
+    """Run the program and return the exit status."""
     from memory_app.errors import UsageError
 
     _give_threads_room()
@@ -73,9 +73,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def read_arguments(arguments: Sequence[str]) -> Asked:
-    """What these arguments ask for. UsageError if they cannot be read.
+    """The meaning of these arguments. UsageError if they are invalid.
 
-    By hand, because argparse takes longer to load than everything else between the start and the first answer.
+    Parsed by hand, because loading argparse takes longer than everything else between the start and the first answer.
     """
     from memory_app.errors import UsageError
 
@@ -99,7 +99,7 @@ def read_arguments(arguments: Sequence[str]) -> Asked:
 
 
 def _give_threads_room() -> None:
-    """Have every thread's stack hold the deepest JSON that the interpreter's parser takes."""
+    """Give every thread a stack for the deepest JSON that the interpreter's parser accepts."""
     if sys.platform == "linux":
         try:
             _thread.stack_size(_STACK)

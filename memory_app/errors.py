@@ -1,6 +1,6 @@
 """The program's errors: one small tree, split by who has to act.
 
-Every text names the path or the entity concerned and the next step, because it is shown as it is: to a model, in a
+Every text names the path or the entity concerned and the next step, because it is shown unchanged: to a model, in a
 client's log, or in a terminal.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 class MemoryServerError(Exception):
-    """Anything this program can say about itself. Each transport catches it at its edge and shows the text."""
+    """An error with a text of this program's own. Each transport catches it at its edge and shows the text."""
 
 
 class GraphError(MemoryServerError):
@@ -16,10 +16,10 @@ class GraphError(MemoryServerError):
 
 
 class StoreError(MemoryServerError):
-    """The file or its lock made trouble: the tool's `isError` text.
+    """The file or its lock failed: the tool's `isError` text.
 
-    `stored` says whether the change is in the file all the same (only a failure after the rename leaves it there);
-    None where that cannot be told, because the disk failed in the rename and did not answer when it was looked at.
+    `stored` says whether the change is in the file nevertheless (possible only if the failure came after the rename).
+    It is None if that is unknown, because the disk failed in the rename and did not answer when the file was checked.
     """
 
     def __init__(self, text: str, *, stored: bool | None = False) -> None:

@@ -1,16 +1,16 @@
 # ruff: noqa: RUF001 (letters that look alike are the matter here)
 """Text: folding for search, lone surrogates, one safe line, and numbers with their nouns.
 
-Folding gives what `cafe`, `Café` in either normal form and `CAFÉ` have in common.
+Folding maps `cafe`, `Café` in either normal form and `CAFÉ` to the same text.
 
-1. NFKD, case folding, NFKD again: case folding can make characters that decompose.
-2. Marks that only colour a letter go: U+0300 to U+036F, the vowel and reading marks of Arabic and Hebrew, the Arabic
-   tatweel. Marks of other scripts stay (Japanese, Indic), since there they tell words apart.
-3. Latin letters that no decomposition splits become their base letters: `đ` is `d`, `ø` is `o`, `æ` is `ae`.
+1. NFKD, case folding, NFKD again: case folding can produce characters that decompose.
+2. Marks that only modify a letter are removed: U+0300 to U+036F, the vowel and reading marks of Arabic and Hebrew, the
+   Arabic tatweel. Marks of other scripts stay (Japanese, Indic), because there they distinguish words.
+3. Latin letters without a decomposition become their base letters: `đ` is `d`, `ø` is `o`, `æ` is `ae`.
 
-Any text costs time in proportion to its length. The viewer's fold.js does the same.
+The time for any text is proportional to its length. The viewer's fold.js does the same.
 
-Standard library only, and no other module of the program: every layer may import this one.
+Uses only the standard library and no other module of the program: every layer may import this one.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _PIECE: Final = 256
 
 
 def fold(text: str) -> str:
-    """The folded form of a text. Folding pieces that are joined by a NUL gives the pieces' folded forms so joined."""
+    """The folded form of a text. Folding a text of pieces joined by NUL gives their folded forms joined by NUL."""
     if text.isascii():
         return text.lower()
     if len(text) <= _PIECE:
@@ -83,7 +83,7 @@ def _base(found: re.Match[str]) -> str:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """The text in pieces that begin with no mark, unless a run of marks is longer than a piece."""
+    """The text in pieces that do not begin with a mark, unless a run of marks is longer than a piece."""
     start, length = 0, len(text)
     while length - start > _PIECE:
         end = start + _PIECE
@@ -97,12 +97,12 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _is_mark(character: str) -> bool:
-    """Whether normalizing may move what the character becomes to before the one in front of it."""
+    """Whether normalizing may move a part of this character before the character in front of it."""
     return unicodedata.combining(unicodedata.normalize("NFKD", character)[0]) != 0
 
 
 def without_lone_surrogates(text: str) -> str:
-    """`text` with U+FFFD for each half of a surrogate pair that stands alone; two halves that belong together join."""
+    """`text` with U+FFFD for each lone half of a surrogate pair; two matching halves are joined."""
     if text.isascii():
         return text
     try:
@@ -118,8 +118,8 @@ def clean(text: str) -> str:
 
 
 def shown(text: str) -> str:
-    """`text`, as a rule a path, fit for one line of a terminal: line ends and bytes that are no UTF-8 become ?"""
-    return "".join(c if c.isprintable() or c == "\u3000" else "?" for c in text)  # the wide space stands in real names
+    """`text`, usually a path, as one safe line for a terminal: line ends and bytes that are not UTF-8 become ?"""
+    return "".join(c if c.isprintable() or c == "\u3000" else "?" for c in text)  # the wide space occurs in real names
 
 
 def counted(number: int, noun: str) -> str:

@@ -24,7 +24,7 @@ from memory_app.commands import COMMANDS
 from memory_app.commands.clients.catalogue import CLIENTS, Machine, places
 from memory_app.commands.frame import parser_of
 from memory_app.commands.help import topics
-from memory_app.commands.screen.pages import rendered
+from memory_app.commands.screen.pages import render
 from memory_app.commands.screen.terminal import Terminal, columns
 from memory_app.location.environment import SET_BY_PEOPLE
 from memory_app.lock import heartbeat, lock, stale
@@ -353,7 +353,7 @@ def test_pictures_are_small() -> None:
 def test_a_page_fits_the_terminal(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     prose = re.sub(r"^```.*?^```$", "", text(page), flags=re.MULTILINE | re.DOTALL)
-    for line in rendered(prose, Terminal(io.StringIO())):
+    for line in render(prose, Terminal(io.StringIO())):
         assert columns(line) <= 80 or len(line.split()) <= 2, line
         assert "**" not in line and "<!--" not in line, line
 

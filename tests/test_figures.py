@@ -49,7 +49,7 @@ CONSTANTS: Final[Mapping[str, frozenset[float]]] = {
     "millisecond": frozenset({service._QUICK_SECONDS * 1000}),
     "minute": frozenset({whole.TEMPORARY_SECONDS / 60, limits._PROBES + 1}),
     "day": frozenset({history.DAYS, sessions.LIFETIME_SECONDS / 86_400, 90}),  # 90: the example of MEMORY_HISTORY
-    "KiB": frozenset({run._LARGEST_HEAD / _KIB}),
+    "KiB": frozenset({run._LARGEST_HEAD / _KIB, 96, 64}),  # 96, 64: stacks, see tests/faults/test_limits.py
     "MiB": frozenset(
         one / _MIB
         for one in (

@@ -1,1 +1,1 @@
-"""What stands in the archive for packages that the SDK imports and the server never uses. One module a package."""
+"""Replacements in the archive for packages that the SDK imports and the server never uses. One module per package."""

@@ -1,9 +1,9 @@
-"""Stands in the archive for the package cryptography, which is not in it, nor cffi, which only that one needs.
+"""Replaces the package cryptography in the archive, which also leaves out cffi, needed only by that package.
 
 The SDK's high-level server, which we do not use but which is imported with the SDK, takes four names from it to seal
-the state of requests in several rounds. They can be imported from here, and raise when they are used; every other name
-of the package fails at its import. So a version of the SDK that needs more says so at once. Installed as a package the
-program has the real one.
+the state of requests in several rounds. They can be imported from here and raise when they are used; every other name
+of the package fails on import, so a version of the SDK that needs more fails at once. Installed as a package, the
+program uses the real one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __path__: list[str] = []  # so that modules can be asked of it
 
 
 class _Absent(Exception):
-    """An exception too, since one of the names is caught."""
+    """An absent name. It is also an exception, because one of the names is caught."""
 
     def __new__(cls, *args: object, **kwargs: object) -> NoReturn:
         raise RuntimeError(f"{cls.__module__}.{cls.__qualname__} was used, but memory-server.pyz holds no cryptography")

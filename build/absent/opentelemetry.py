@@ -1,9 +1,9 @@
-"""Stands in the archive for the package opentelemetry-api, which does nothing without an SDK of its own beside it.
+"""Replaces the package opentelemetry-api in the archive, which does nothing without an OpenTelemetry SDK.
 
-The archive has no such SDK and takes none from the machine, so every span of the MCP SDK is one that records nothing.
-The real package costs each start a search through all installed packages, and each request a span. These are the names
-that the MCP SDK takes, doing nothing; every other name fails at its import. Installed as a package the program has the
-real one.
+The archive has no such SDK and uses none from the machine, so every span of the MCP SDK records nothing. The real
+package would cost each start a search through all installed packages, and each request a span. These are the names that
+the MCP SDK uses, doing nothing; every other name fails on import. Installed as a package, the program uses the real
+one.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Tracer:
 
 
 class Context(dict[str, object]):
-    """Where the current span would be."""
+    """A context that would hold the current span."""
 
 
 def extract(carrier: object) -> Context:

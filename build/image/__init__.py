@@ -1,1 +1,1 @@
-"""The image's parts: what it is collected from, and how it starts."""
+"""The image's parts: how its contents are collected, and how it starts."""

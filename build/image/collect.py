@@ -1,8 +1,8 @@
 """`python3 build/image/collect.py ARCHIVE FOLDER`: collects the image's whole file system.
 
-It holds this interpreter with the part of its standard library that a server can use, compiled, the shared libraries
-that these need, the archive, unpacked already so that every container starts fast, and nothing else: no shell, no
-package manager. Runs in the first stage of the Dockerfile, on any Linux that has ldd.
+It contains this interpreter with the compiled part of its standard library that a server can use, the shared libraries
+that these need, and the archive, already unpacked so that every container starts fast. It contains nothing else: no
+shell, no package manager. Runs in the first stage of the Dockerfile, on any Linux that has ldd.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _copy(path: Path, root: Path) -> None:
     target = root / path.relative_to("/")
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, target)  # through links: what has that name is what is looked for
+        shutil.copy(path, target)  # follows links: the loader looks for that name
 
 
 if __name__ == "__main__":

@@ -1,14 +1,15 @@
 """The image's start: hand the server's folder to an unprivileged user, become that user, run the archive.
 
-Rules: started as another user than root it changes nothing. As root it takes over the server's folder itself, the
-memory files in it, their side files and their histories, nothing else: no other folder, no link followed, no file that
-has a second name.
-The memory file's path is read as the server reads it (memory_app/location/expansion.py, which is still packed here).
-A folder that belongs to somebody already (a bind mount of a person's own) keeps its owner: then the server runs as that
-owner. What cannot be taken over is left as it is: the server says what it cannot read or write.
+Rules: started as a user other than root, it changes nothing. As root, it changes the owner of the server's folder
+itself, the memory files in it, their side files and their histories, and nothing else: no other folder, no followed
+link, no file that has a second name.
 
-A container may lack capabilities (`--cap-drop`). Nothing is handed over unless the server can become that user; and
-where root's folder cannot be handed over the server stays root, which then is a user like others.
+The memory file's path is read as the server reads it (memory_app/location/expansion.py, which is still packed here). A
+folder that already belongs to somebody (a person's own bind mount) keeps its owner: then the server runs as that owner.
+What cannot be handed over is left unchanged: the server reports what it cannot read or write.
+
+A container may lack capabilities (`--cap-drop`). Nothing is handed over unless the server can become that user. If
+root's folder cannot be handed over, the server stays root, which then has no special rights.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _CHANGE_USER: Final = (1 << 6) | (1 << 7)  # CAP_SETGID, CAP_SETUID
 
 
 def main(arguments: list[str]) -> None:
-    """Does not return."""
+    """Start the server. Does not return."""
     folder = os.environ.setdefault("MEMORY_SERVER_HOME", "/app/dist")
     if os.geteuid() == 0:
         able = _capabilities()
@@ -59,7 +60,7 @@ def become(user: int, group: int) -> None:
 
 
 def _capabilities() -> int:
-    """This process's effective ones, as bits; all of them where the kernel does not say."""
+    """The effective capabilities of this process, as bits; all of them if the kernel does not say."""
     try:
         with open("/proc/self/status", encoding="ascii", errors="replace") as status:
             return next(int(line.split()[1], 16) for line in status if line.startswith("CapEff:"))
@@ -68,9 +69,9 @@ def _capabilities() -> int:
 
 
 def take_over(folder: str, memory_file: str, able: int) -> tuple[int, int]:
-    """Give the folder and its memory files to the unprivileged user; returns the user and group to become.
+    """Give the folder and its memory files to the unprivileged user, and return the user and group to become.
 
-    `able`: the capabilities. Without that of giving, a folder of root's stays root's, and so does the server.
+    `able`: the capabilities. Without the one for changing owners, root's folder stays root's, and so does the server.
     """
     names = _MEMORY_FILE
     for path in {memory_file, meant(memory_file, folder)}:
@@ -98,7 +99,7 @@ def take_over(folder: str, memory_file: str, able: int) -> tuple[int, int]:
 
 
 def meant(written: str, home: str) -> str:
-    """The path that the server will read out of MEMORY_FILE_PATH: without quotes, URL, `~` and variables."""
+    """The path that the server will read from MEMORY_FILE_PATH: without quotes, URL, `~` and variables."""
     path = written.strip()
     if len(path) >= 2 and path[0] == path[-1] and path[0] in "\"'":
         path = path[1:-1].strip()
@@ -115,7 +116,7 @@ def meant(written: str, home: str) -> str:
 
 
 def _owner(folder: str) -> tuple[int, int]:
-    """Whom to become for a folder that root may not open: its owner, if it is somebody's."""
+    """The user to become for a folder that root may not open: its owner, unless that is root."""
     try:
         facts = os.lstat(folder)
     except OSError:

@@ -1,1 +1,1 @@
-"""How memory-server.pyz starts. Read by Python 2.7 too, which has to be told what is wrong."""
+"""How memory-server.pyz starts. Python 2.7 reads it too, and must report what is wrong."""

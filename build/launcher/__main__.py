@@ -1,8 +1,8 @@
 # -*- coding: utf-8 -*-
-"""The archive's start. Owns the way to the second start; the first one is `launcher.unpack`.
+"""The archive's start. Owns the path to the second start; the first one is `launcher.unpack`.
 
-Rules: Python 2.7 must be able to read this file. It is compiled anew at every start, so it is short: what can be had
-compiled stands in `launcher.boot`, whose code lies in the program file that the first start writes:
+Rules: Python 2.7 must be able to read this file. It is compiled again at every start, so it is short: everything that
+can be compiled beforehand is in `launcher.boot`, whose code is in the program file that the first start writes:
 
     4 bytes   the interpreter's magic number: another one could not run the code
     4 bytes   length of the head, little-endian
@@ -31,7 +31,7 @@ from _imp import extension_suffixes, source_hash
 
 
 def interpreter():
-    """Which compiled parts fit: cp313-linux-x86_64."""
+    """The name of the compiled parts that fit: cp313-linux-x86_64."""
     if sys.platform == "win32":  # .cp313-win_amd64.pyd, .cp313-win32.pyd
         return extension_suffixes()[0].split(".")[1].replace("win_", "windows-").replace("win32", "windows-x86")
     system = {"darwin": "macos"}.get(sys.platform, sys.platform)
@@ -50,7 +50,7 @@ def interpreter():
 
 
 def cache_root():
-    """Where this user's caches are: the first place to look, and mostly the last. May be empty."""
+    """The folder of this user's caches: the first place to look, and usually the last. May be empty."""
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA", "")
     elif sys.platform == "darwin":
@@ -63,11 +63,11 @@ def cache_root():
 
 
 def resolve(path, named):
-    """The real path of that folder, once nobody but root and this user can lead it elsewhere; else PermissionError.
+    """The real path of that folder, if only root and this user can lead it elsewhere; else PermissionError.
 
     Every folder and link on the way must be root's or ours. A folder that others can write must have the sticky bit:
-    what is ours in it stays ours. `named`: the user names the folder and answers for those on the way, unless they
-    stand where anybody can make one.
+    what is ours in it stays ours. `named`: the user names the folder and answers for those on the way, unless they are
+    in a place where anybody can make one.
     """
     me, here, links = os.geteuid(), "/", 40
     todo = path.split("/")[::-1]
@@ -101,7 +101,7 @@ def resolve(path, named):
 
 
 def is_unmapped(user):
-    """Whether all that this number says is: nobody of this user namespace, as of root's files in a sandbox."""
+    """Whether this number says only that the owner is outside this user namespace, as for root's files in a sandbox."""
     try:
         with open("/proc/sys/kernel/overflowuid") as known, open("/proc/self/uid_map") as mapped:
             return user == int(known.read()) and "4294967295" not in mapped.read()
@@ -110,15 +110,15 @@ def is_unmapped(user):
 
 
 class Place:
-    """A folder for unpacked programs that nobody but root and this user can have made or can change.
+    """A folder for unpacked programs that only root and this user can have made or can change.
 
-    OSError when there is none at that path. Of a folder that the user names, its owner counts like root, and the modes
-    are not judged. On Windows the folders are chosen below the user's profile, and nothing is judged.
+    OSError if there is none at that path. The owner of a folder that the user names counts like root, and its modes are
+    not checked. On Windows the folders are chosen below the user's profile, and nothing is checked.
     """
 
     def __init__(self, path, named):
         if not os.path.isabs(path):  # no cache folder is known: never the current one
-            raise FileNotFoundError("there is none")
+            raise FileNotFoundError("it does not exist")
         self.path = path
         self.owners = self.others = None
         if hasattr(os, "geteuid"):
@@ -133,12 +133,14 @@ class Place:
     def vet(self, facts, kind):
         """PermissionError unless this folder or file is of that kind, and safe from others."""
         if stat.S_IFMT(facts.st_mode) != kind:
-            raise PermissionError("something else stands in its place")
+            raise PermissionError("something else is in its place")
         if self.owners and (facts.st_uid not in self.owners or facts.st_mode & self.others):
             raise PermissionError("others can write it")
 
     def open_program(self, name):
-        """The start of the program unpacked there by that name; OSError or ValueError when none can be used."""
+        """The start of the program that is unpacked there under that name; OSError or ValueError if none can be
+        used.
+        """
         folder = os.path.join(self.path, name)
         self.vet(os.lstat(folder), stat.S_IFDIR)
         flags = os.O_RDONLY

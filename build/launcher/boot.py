@@ -1,18 +1,18 @@
-"""What every start does: check the unpacked files, take their modules for imports, run the program.
+"""What every start does: check the unpacked files, use their modules for imports, run the program.
 
-Rules: its code is kept compiled in the program file and run before anything else, so it imports only what is built into
-the interpreter: a file could come from a foreign place. Nothing here writes; once a day `launcher.tidy` does.
+Rules: its code is compiled in the program file and runs before anything else, so it imports only what is built into the
+interpreter: a file could come from a foreign place. Nothing here writes; once a day `launcher.tidy` does.
 
 Steps of a start:
-1. Of sys.path only the archive and the standard library stay, so nothing that is installed or set on this machine can
-   stand in for what we import.
-2. Share the program file's lock for life, so that nobody tidies away what is running (`launcher.tidy`).
-3. Every unpacked file and folder is there, a file with its size, and nobody else can write it; else a cleaner was here
-   and the first start mends it.
-4. Our modules come from the program file from now on. What a .pth file loaded early under our names is dropped.
+1. Keep only the archive and the standard library in sys.path, so that nothing installed or set on this machine can
+   replace what we import.
+2. Share the program file's lock for life, so that nobody removes what is running (`launcher.tidy`).
+3. Check that every unpacked file and folder exists, each file with its size, and that nobody else can write it;
+   otherwise a cleaner was here, and the first start repairs it.
+4. Import our modules from the program file from now on. What a .pth file loaded early under our names is dropped.
 5. Run `memory_app.cli:main`.
 
-A disk may lose bits: what is read from the program file is compared with its hash, and comes from the archive where it
+A disk may lose bits: what is read from the program file is compared with its hash, and is read from the archive if it
 differs; the libraries are compared once a day, and when one cannot be loaded.
 """
 
@@ -88,7 +88,7 @@ class Importer:
         return code  # type: ignore[no-any-return]
 
     def get_source(self, name: str) -> str:
-        """For tracebacks: the sources are not unpacked as files."""
+        """The source, for tracebacks: the sources are not unpacked as files."""
         return self._source(name).decode("utf-8")
 
     def is_package(self, name: str) -> bool:
@@ -99,7 +99,7 @@ class Importer:
             return file.read()
 
     def get_resource_reader(self, name: str) -> Any:
-        """For importlib.resources: data files are unpacked as files."""
+        """The reader for importlib.resources: data files are unpacked as files."""
         from importlib.readers import FileReader
         from types import SimpleNamespace
 
@@ -107,7 +107,7 @@ class Importer:
         return FileReader(SimpleNamespace(path=file, name=name))  # type: ignore[arg-type]
 
     def original(self, path: str) -> bytes:
-        """A file's bytes from the archive: those on the disk are damaged. The next start writes them anew."""
+        """A file's bytes from the archive, because those on the disk are damaged. The next start writes them again."""
         if not self._originals:
             try:
                 os.unlink(os.path.join(self._folder, "program"))
@@ -128,7 +128,7 @@ class Importer:
         return self.original(path) if blob is None else blob
 
     def _read(self, wanted: Blob) -> bytes | None:
-        """None if it is no longer what was written."""
+        """The content; None if it is not what was written."""
         offset, length, digest = wanted
         if hasattr(os, "pread"):
             blob = os.pread(self._program, length, self._base + offset)
@@ -172,7 +172,7 @@ def check(
     files: Lying,
     *rest: object,
 ) -> None:
-    """Take the lock; raise OSError or ValueError unless everything that was unpacked is there, ours, and there to stay.
+    """Take the lock; raise OSError or ValueError unless everything that was unpacked exists, is ours, and will stay.
 
     `vet`: the launcher's `Place.vet`.
     """
@@ -194,7 +194,7 @@ def check(
 
 
 def _is_due(folder: str, facts: os.stat_result) -> bool:
-    """Once a day, where something can be done about what is found."""
+    """Whether the daily work is due, and this folder can be written."""
     return abs(time.time() - facts.st_mtime) > DAY and os.access(folder, os.W_OK)
 
 
@@ -232,14 +232,14 @@ def _hold(program: int) -> None:
         import fcntl
 
         fcntl.flock(program, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:  # it is being tidied away at this moment
+    except BlockingIOError:  # it is being removed at this moment
         raise
-    except (ImportError, OSError):  # no locks here: then nobody can take the exclusive one either
+    except (ImportError, OSError):  # no locks here: nobody can take the exclusive one either
         pass
 
 
 def keep_standard_library() -> None:
-    """Drop from sys.path what is neither the first entry, the archive, nor the standard library's."""
+    """Drop everything from sys.path except the first entry, which is the archive, and the standard library."""
     sys.path[1:] = [entry for entry in sys.path[1:] if _is_standard(entry)]
 
 

@@ -1,10 +1,9 @@
 """Reads the archive's parts: tar files, one for the pure packages and one or several for a platform.
 
-parts/pure.tar[.xz]              any/...: what every interpreter gets
-parts/<platform>.tar.xz          any/..., cp310/..., ...: solid, in the archive for all platforms
-parts/<platform>.any.tar, .cp310.tar, ...   the same in the archive for one platform, read without _lzma
-served.json                      platform -> its interpreters
-startup.txt                      the modules that a start needs, one a line
+parts/pure.tar[.xz]              any/...: what every interpreter gets parts/<platform>.tar.xz          any/...,
+cp310/..., ...: solid, in the archive for all platforms parts/<platform>.any.tar, .cp310.tar, ...   the same in the
+archive for one platform, read without _lzma served.json                      platform -> its interpreters startup.txt
+the modules that a start needs, one a line
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ class NoLzmaError(Exception):
 
 
 def served(archive: ZipFile) -> dict[str, list[str]]:
-    """platform -> the interpreters that have compiled parts for it."""
+    """Platform -> the interpreters that have compiled parts for it."""
     found = json.loads(archive.read("served.json"))
     assert isinstance(found, dict)
     return found
@@ -33,7 +32,7 @@ def startup(archive: ZipFile) -> list[str]:
 
 
 def read(archive: ZipFile, abi: str, platform: str) -> Iterator[tuple[str, bytes]]:
-    """Path and content of every file that this interpreter needs; NoLzmaError."""
+    """The path and content of every file that this interpreter needs; NoLzmaError."""
     wanted = ("any", abi)
     names = ("pure.", platform + ".tar", platform + ".any.", platform + "." + abi + ".")
     for entry in archive.namelist():

@@ -1,8 +1,8 @@
 """Writes the program file: every module of ours, those that a start needs compiled, the others as source.
 
-The layout stands in `__main__`. Codes are those of optimisation level 0 whatever the flags, without a file's time or
-hash: the folder's name holds the build, so nothing has to be compared when they are read. Nor do they hold the folder's
-path: the same archive and interpreter write the same file everywhere.
+The layout is described in `__main__`. Code is compiled at optimisation level 0 whatever the flags, without a file's
+time or hash: the folder's name contains the build, so nothing needs to be compared when it is read. It does not contain
+the folder's path either: the same archive and interpreter write the same file everywhere.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BEGIN: Final = 16  # bytes before the head
 
 
 def write(files: Mapping[str, bytes], kept: Mapping[str, bytes], compiled: Iterable[str], boot: bytes) -> list[bytes]:
-    """The program file's pieces. `files`: all modules by path; `kept`: what lies beside it as a file."""
+    """The program file's pieces. `files`: all modules by path; `kept`: what is beside it as a file."""
     blobs: list[bytes] = []
     end = 0
 
@@ -67,7 +67,7 @@ def _module(path: str) -> str:
 
 
 def _packages(modules: Mapping[str, str]) -> set[str]:
-    """All names, those of folders without an __init__ too."""
+    """The names of all packages, including folders without an __init__."""
     names = set(modules)
     for name in modules:
         while "." in name:

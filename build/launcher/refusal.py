@@ -1,7 +1,7 @@
 # -*- coding: utf-8 -*-
-"""What somebody is told whose interpreter or platform cannot run this: which it is, which are served, what to do.
+"""The texts for interpreters and platforms that cannot run this: what they are, what is supported, what to do.
 
-Rules: Python 2.7 must be able to read this file. One line each: whoever calls ends with it and status 1.
+Rules: Python 2.7 must be able to read this file. One line each: the caller exits with it and status 1.
 """
 
 import sys
@@ -10,7 +10,7 @@ NEEDS = "memory-server needs CPython 3.10 or newer"
 
 
 def interpreter():
-    """For an interpreter that is too old or not CPython."""
+    """The text for an interpreter that is too old or not CPython."""
     name = getattr(getattr(sys, "implementation", None), "name", "cpython")
     if "__pypy__" in sys.builtin_module_names:
         name = "PyPy"
@@ -24,39 +24,39 @@ def interpreter():
 
 
 def platform(abi, system, served):
-    """For a CPython that none of the archive's compiled parts fit. `served`: platform -> list of abis."""
+    """The text for a CPython that none of the archive's compiled parts fit. `served`: platform -> list of abis."""
     processor = system.partition("-")[2]
     if system in served:
         todo = "Install %s for it." % _range(served[system])
     elif len(served) == 1:
-        todo = "This archive is for %s alone: use memory-server.pyz for all platforms, or the one for yours." % min(
+        todo = "This archive is only for %s: use memory-server.pyz for all platforms, or the one for yours." % min(
             served
         )
     elif system.startswith("musl-") and "linux-" + processor in served:
-        todo = "Install a Python for glibc, as Debian's, on this processor."
+        todo = "On this processor, install a Python for glibc, such as Debian's."
     elif system.startswith("android-"):
-        todo = "In Termux: install Debian with proot-distro, in it python3, and use that."
+        todo = "In Termux: install Debian with proot-distro, install python3 in it, and use that."
     elif system == "linux-armv6l":
-        todo = "It needs an ARMv7 or newer processor, or another one of Linux."
+        todo = "Use an ARMv7 or newer processor, or another supported one."
     elif system.startswith(("linux-", "musl-", "windows-", "macos-")):
-        todo = "There are some for other processors: use a machine or a container of x86-64 or arm64."
+        todo = "Use a machine or a container with an x86-64 or arm64 processor."
     else:
-        todo = "Use a Python for Linux, macOS or Windows, or a container of Linux."
+        todo = "Use a Python for Linux, macOS or Windows, or a Linux container."
     this = "%s on %s (%s)" % (_python(abi), system, sys.executable)
     return "memory-server has no compiled parts for %s. %s" % (this, todo)
 
 
 def incomplete(module):
-    """For an interpreter without a part of the standard library, as Debian's python3-minimal."""
+    """The text for an interpreter without a part of the standard library, such as Debian's python3-minimal."""
     return (
-        "memory-server needs Python's whole standard library; this Python (%s) has no module %s. "
-        "Install the whole of it (on Debian and Ubuntu: apt install python3), or use another Python."
+        "memory-server needs Python's complete standard library; this Python (%s) has no module %s. "
+        "Install all of it (on Debian and Ubuntu: apt install python3), or use another Python."
         % (sys.executable, module)
     )
 
 
 def old_libc(what, needed):
-    """For a C library older than the compiled parts can bear."""
+    """The text for a C library older than the compiled parts require."""
     return (
         "memory-server needs %s; this system has %s. "
         "Use a newer release of the system, or run it in a newer container." % (needed, what)
@@ -64,7 +64,7 @@ def old_libc(what, needed):
 
 
 def no_lzma(system):
-    """For an interpreter that was built without the module that unpacks the archive for all platforms."""
+    """The text for an interpreter that was built without the module that unpacks the archive for all platforms."""
     return (
         "memory-server.pyz cannot be unpacked by this interpreter, which has no _lzma module (%s). "
         "Use memory-server-%s.pyz, which does not need it, or another Python." % (sys.executable, system)

@@ -1,8 +1,8 @@
 """Where the first start may unpack: the candidates, best first, and whether one can be used.
 
 Rules: what is unpacked is private (0700, 0600). A folder that others can write, or could have made, is never used and
-never looked into: the launcher's `Place` judges it and all folders above it. Nor is the current folder, which may hold
-what somebody sent. A folder on a noexec mount cannot hold compiled parts.
+never read: the launcher's `Place` judges it and all folders above it. The current folder is not used either, because it
+may contain files that somebody sent. A folder on a noexec mount cannot hold compiled parts.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ class Root(NamedTuple):
 
 
 def candidates(cache_root: str) -> tuple[list[Root], list[Root]]:
-    """MEMORY_SERVER_CACHE; then, in case it fails, the user's cache folder and a private one of the temporary files."""
+    """MEMORY_SERVER_CACHE; then, if that fails, the user's cache folder and a private folder among the temporary
+    files.
+    """
     named = os.environ.get("MEMORY_SERVER_CACHE")
     found = []
     if not cache_root and sys.platform != "win32":
@@ -61,7 +63,7 @@ def candidates(cache_root: str) -> tuple[list[Root], list[Root]]:
 
 
 def _temporary() -> str:
-    """The folder for temporary files, or "". Not by `tempfile`, which falls back to the current folder."""
+    """The folder for temporary files, or "". `tempfile` is not used: it falls back to the current folder."""
     if sys.platform == "win32":
         # Others can make folders in C:\Windows\Temp and C:\Temp; below the profile they cannot.
         # TEMP often has short names (RUNNER~1), so the real paths are compared.
@@ -91,7 +93,7 @@ def prepare(root: Root, judge: Judge) -> Place:
 
 
 def make_folders(path: str) -> None:
-    """That folder and what it lies in, each for this user alone, whatever the umask."""
+    """Make that folder and its parents, each for this user only, whatever the umask."""
     if os.path.isdir(path):
         return
     make_folders(os.path.dirname(path))

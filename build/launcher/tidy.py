@@ -1,7 +1,8 @@
-"""Removes what older versions have left in the cache, once it was not started for a while.
+"""Removes what older versions have left in the cache, if it was not started for a while.
 
-Rules: a folder in use is never touched: every start shares the lock of its program file for life, and only who gets
-that lock alone may remove it. Where there are no such locks nothing is removed. Nothing here fails a start.
+Rules: a folder in use is never touched: every start shares the lock of its program file for life, and only a process
+that holds that lock exclusively may remove it. Where such locks are not available, nothing is removed. Nothing here
+makes a start fail.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import time
 from typing import Final
 
 UNUSED_AFTER: Final = 30 * 86_400.0  # seconds: somebody who goes back to an older client within a month finds it ready
-LEFT_AFTER: Final = 86_400.0  # a first start takes seconds: what is as old as this was killed
+LEFT_AFTER: Final = 86_400.0  # a first start takes seconds: one as old as this was killed
 _OURS: Final = re.compile(r"[0-9][^-]*-[0-9a-f]{16}-cp\d+t?-[a-z]+-\w+")
 _UNFINISHED: Final = re.compile(_OURS.pattern + r"\.\w+\.tmp")
 

@@ -1,18 +1,18 @@
 """The first start: unpack what this interpreter needs, compile what a start needs, and hand over.
 
-Rules: nothing is ever half there. Steps, and what a crash in each leaves:
+Rules: nothing is ever partly there. Steps, and what a crash in each leaves:
 
-1. Look in each candidate folder whether it was unpacked before: a full disk must not be tried anew at each start.
-2. Take the lock beside the target, so that of several first starts one does the work. It goes with its process; where
-   there are no locks, or after a minute, go on without: the last step is safe without it.
-3. Look again: another one may have been faster.
-4. Remove `*.tmp` folders of this target: their processes are gone, since we hold the lock.
+1. Check in each candidate folder whether it was unpacked before: a full disk must not be tried again at each start.
+2. Take the lock beside the target, so that one of several first starts does the work. It ends with its process. Where
+   there are no locks, or after a minute, go on without it: the last step is safe without it.
+3. Check again: another process may have been faster.
+4. Remove `*.tmp` folders of this target: their processes are gone, because we hold the lock.
 5. Write everything into `<target>.<random>.tmp`, synced. Left: that folder, for step 4 or `tidy`.
-6. Rename it to the target. If there is one already (a cleaner took files from it), put each missing file in its place,
-   the program file last: while that is missing or names missing files, every start comes here. What others could have
-   changed is moved away first.
+6. Rename it to the target. If the target exists already (a cleaner removed files from it), put each missing file in its
+   place, the program file last: while that is missing or names missing files, every start comes here. A target that
+   others could have changed is moved away first.
 
-A folder that fails in any step is passed over for the next candidate.
+If any step fails in a folder, the next candidate is tried.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _UNREADY: Final = (OSError, ValueError, EOFError, TypeError)  # what `open_progr
 
 
 def first_start(name: str, judge: roots.Judge, cache_root: str) -> Start:
-    """Find or make the unpacked folder; SystemExit with one line where that is not possible."""
+    """Find or make the unpacked folder; SystemExit with one line if that is not possible."""
     archive = sys.path[0]
     failed: list[str] = []
     with zipfile.ZipFile(archive) as opened:
@@ -52,7 +52,7 @@ def first_start(name: str, judge: roots.Judge, cache_root: str) -> Start:
         except parts.NoLzmaError:
             sys.exit(refusal.no_lzma(platform))
     sys.exit(
-        "memory-server finds no folder to unpack into. Tried: " + "; ".join(failed) + ". "
+        "memory-server found no folder to unpack into. Tried: " + "; ".join(failed) + ". "
         "Set MEMORY_SERVER_CACHE to a folder that can be written and is not mounted noexec."
     )
 
@@ -74,7 +74,7 @@ def _first_start_in(
 
 
 def refuse_unserved(archive: zipfile.ZipFile, abi: str, platform: str) -> None:
-    """SystemExit with one line when the archive has nothing for this interpreter, or its C library is too old."""
+    """SystemExit with one line if the archive has nothing for this interpreter, or its C library is too old."""
     served = parts.served(archive)
     if abi not in served.get(platform, ()):
         sys.exit(refusal.platform(abi, platform, served))
@@ -87,7 +87,7 @@ def refuse_unserved(archive: zipfile.ZipFile, abi: str, platform: str) -> None:
 
 def _unpack(archive: zipfile.ZipFile, place: roots.Place, name: str) -> Start:
     target = os.path.join(place.path, name)
-    with _locked(target + ".lock") as alone:
+    with _hold_lock(target + ".lock") as alone:
         try:
             return place.open_program(name)
         except _UNREADY:
@@ -110,11 +110,11 @@ def _unpack(archive: zipfile.ZipFile, place: roots.Place, name: str) -> Start:
     try:
         return place.open_program(name)
     except (ValueError, EOFError, TypeError) as problem:
-        raise OSError(f"it does not keep what is written: {problem}") from problem
+        raise OSError(f"it does not keep written data: {problem}") from problem
 
 
 def _discard_foreign(target: str, place: roots.Place, fresh: str) -> None:
-    """Move away what stands in the target's place and others could have changed: it cannot be mended."""
+    """Move away whatever is in the target's place and others could have changed: it cannot be repaired."""
     try:
         place.vet(os.lstat(target), stat.S_IFDIR)
         for folder, folders, files in os.walk(target):
@@ -133,7 +133,7 @@ def _discard_foreign(target: str, place: roots.Place, fresh: str) -> None:
 
 
 def _write(archive: zipfile.ZipFile, target: str, fresh: str) -> list[str]:
-    """Write all files into `fresh`; their paths, the program file last."""
+    """Write all files into `fresh`, and return their paths, the program file last."""
     abi, platform = _interpreter(os.path.basename(target))
     modules: dict[str, bytes] = {}
     kept: dict[str, bytes] = {}
@@ -155,13 +155,13 @@ def originals(archive: str, name: str) -> dict[str, bytes]:
 
 
 def _interpreter(name: str) -> tuple[str, str]:
-    """From a folder's name: cp313, linux-x86_64."""
+    """The interpreter and platform from a folder's name: cp313, linux-x86_64."""
     abi, _, platform = name.split("-", 2)[2].partition("-")
     return abi, platform
 
 
 def _is_licence(path: str) -> bool:
-    """Texts for people; they are in the archive."""
+    """Whether the file is a text for people; those stay in the archive."""
     return ".dist-info/" in path and not path.endswith(("/METADATA", "/entry_points.txt"))
 
 
@@ -215,7 +215,7 @@ def _sync(folder: str) -> None:
 
 
 @contextmanager
-def _locked(path: str) -> Iterator[bool]:
+def _hold_lock(path: str) -> Iterator[bool]:
     """Hold the lock file; yields whether we have it."""
     kept = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # never through a link, never waiting on a FIFO
     with open(path, "ab", opener=lambda name, flags: os.open(name, flags | kept, 0o600)) as file:
@@ -228,7 +228,7 @@ def _locked(path: str) -> Iterator[bool]:
 
 
 def _try_lock(file: IO[bytes]) -> bool | None:
-    """Whether it is ours now; None when there are no locks here."""
+    """Whether the lock is ours now; None if locks are not available here."""
     try:
         if sys.platform == "win32":
             import msvcrt

@@ -1,4 +1,4 @@
-"""Add facts to an entity, which is made if it is not there. What it has already is not added again."""
+"""Add facts to an entity. The entity is created if it does not exist. Facts that it already has are not added again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memory_app.graph.graph import Graph
 
 EXAMPLES: Final = (
     ('add Ann "likes green tea" "lives in Lisbon"', "add two facts about Ann"),
-    ('add "Acme Kites" "makes kites" --type company', "make an entity of that type if it is not there"),
+    ('add "Acme Kites" "makes kites" --type company', "create an entity of that type if it does not exist"),
 )
 
 _TYPE: Final = "unknown"

@@ -1,5 +1,6 @@
 """Make a dated copy of the memory file: <name>.<UTC time>.bak beside it, or in another folder. The copy is the file as
-it was at one moment, also while a server writes. If the newest copy holds just these bytes, no second one is made."""
+it was at one moment, even while a server writes. If the newest copy has the same bytes, no second one is made.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import argparse
 import os
 from typing import Any, Final
 
-from memory_app.commands.memory import existing, located, read_whole
+from memory_app.commands.memory import locate, read_whole, require_memory
 from memory_app.commands.screen.terminal import Terminal, output, safe, write_json
 from memory_app.commands.upkeep import states
 from memory_app.disk.copies import Copy
@@ -17,27 +18,27 @@ from memory_app.text import counted
 EXAMPLES: Final = (
     ("backup", "copy the memory beside itself"),
     ("backup --keep 7", "copy it and keep the newest seven copies, for a daily job"),
-    ("backup --list", "show the copies that there are"),
+    ("backup --list", "list the copies"),
 )
 
 
 def register(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--to", metavar="FOLDER", help="where the copies are kept (default: beside the memory file)")
+    parser.add_argument("--to", metavar="FOLDER", help="the folder for the copies (default: beside the memory file)")
     parser.add_argument(
         "--keep",
         type=_number,
         metavar="N",
         help="then remove all but the newest N whole copies, never that of the present state, and nothing else",
     )
-    parser.add_argument("--list", action="store_true", help="list the copies; makes none")
+    parser.add_argument("--list", action="store_true", help="list the copies; make none")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(asked: argparse.Namespace) -> int:
     if asked.list:
-        show(located(asked).path, asked.to, as_json=asked.json)
+        show(locate(asked).path, asked.to, as_json=asked.json)
         return 0
-    path = existing(asked).path
+    path = require_memory(asked).path
     copy, new = states.back_up(path, read_whole(path), asked.to)
     gone = [] if asked.keep is None else states.prune(path, asked.keep, asked.to, copy)
     if asked.json:
@@ -51,12 +52,12 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def as_json_of(one: Copy) -> dict[str, Any]:
-    """A backup, for --json."""
+    """A backup as a JSON object, for --json."""
     return {"backup": one.path, "time": one.stamp, "bytes": one.size, "whole": not states.damage(one)}
 
 
 def show_one(out: Terminal, number: int, one: Copy) -> None:
-    """A line for a backup. Its number counts from the newest."""
+    """Print a line for a backup. Its number counts from the newest."""
     damage = states.damage(one)
     mark = "  " + out.styled(damage, "yellow") if damage else ""
     name = safe(os.path.basename(one.path))
@@ -64,8 +65,8 @@ def show_one(out: Terminal, number: int, one: Copy) -> None:
 
 
 def show(path: str, folder: str | None, *, as_json: bool) -> None:
-    """List the backups of a memory file."""
-    found = states.listed(path, folder)
+    """Print the backups of a memory file."""
+    found = states.list_backups(path, folder)
     if as_json:
         write_json([as_json_of(one) for one in found])
         return

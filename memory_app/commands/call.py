@@ -1,5 +1,6 @@
-"""Call one of the nine tools, as a client does, from a script: with the tool's arguments as one JSON object, or as - to
-read them from stdin. Prints the tool's structured result as JSON. Without a tool it lists them."""
+"""Call one of the nine tools from a script, as a client does. Give the tool's arguments as one JSON object, or - to
+read them from stdin. Prints the tool's structured result as JSON. Without a tool, lists the tools.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import json
 from typing import Final
 
 from memory_app.commands.frame import program
-from memory_app.commands.memory import changed, from_stdin, located, opened
+from memory_app.commands.memory import apply_change, from_stdin, locate, open_store
 from memory_app.commands.screen.terminal import output, say, write_bytes
 from memory_app.errors import GraphError, UsageError
 from memory_app.text import shown
@@ -17,7 +18,10 @@ from memory_app.tools import plans, table
 EXAMPLES: Final = (
     ("call", "list the tools, with an example of each"),
     ('call search_nodes \'{"query":"tea"}\'', 'search; in cmd.exe write "{\\"query\\":\\"tea\\"}"'),
-    ("call create_entities - < entities.json", "take the arguments from a file, whatever the shell's quotes"),
+    (
+        "call create_entities - < entities.json",
+        "take the arguments from a file, so that the shell's quoting does not matter",
+    ),
 )
 
 
@@ -33,12 +37,12 @@ def run(asked: argparse.Namespace) -> int:
             out.line(f"{out.styled(name, 'bold')}\n  {program()} call {name} '{tool.example}'")
         return 0
     try:
-        planned = table.plan(asked.tool, _decoded(asked.arguments))
+        planned = table.plan(asked.tool, _decode(asked.arguments))
     except table.UnknownTool:
         raise UsageError(f"there is no tool {shown(asked.tool)}. The tools are {', '.join(table.TOOLS)}.") from None
-    path = located(asked, writes=isinstance(planned, plans.Write)).path
-    with opened(path) as store:
-        answer = planned.run(store.graph()) if isinstance(planned, plans.Read) else changed(store, planned.apply)
+    path = locate(asked, writes=isinstance(planned, plans.Write)).path
+    with open_store(path) as store:
+        answer = planned.run(store.graph()) if isinstance(planned, plans.Read) else apply_change(store, planned.apply)
     if answer.is_error or answer.structured is None:
         raise GraphError(answer.text or "the tool failed")
     write_bytes([answer.structured, b"\n"])
@@ -47,7 +51,7 @@ def run(asked: argparse.Namespace) -> int:
     return 0
 
 
-def _decoded(written: str | None) -> object:
+def _decode(written: str | None) -> object:
     text = from_stdin().decode("utf-8-sig", "replace") if written == "-" else written
     if text is None or not text.strip():
         return {}

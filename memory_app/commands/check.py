@@ -1,7 +1,8 @@
-"""Look for everything odd in the memory file, and say on which line it is: what cannot be read, what stands there
-twice, relations that lead nowhere, names that may mean the same, locks and pieces that a crash left. Changes nothing.
+"""Look for everything odd in the memory file and print its line numbers: unreadable lines, duplicates, relations to
+missing entities, names that may mean the same, locks and leftovers of a crash. Changes nothing.
 
-Exit status: 0 if nothing was found, 1 if something was, 2 if the file could not be looked at."""
+Exit status: 0 if nothing was found, 1 if something was found, 2 if the file could not be checked.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +10,18 @@ import argparse
 from typing import Any, Final
 
 from memory_app.commands.frame import program
-from memory_app.commands.memory import existing, read_whole
-from memory_app.commands.screen.terminal import Terminal, output, padded, safe, tracked, write_json
+from memory_app.commands.memory import read_whole, require_memory
+from memory_app.commands.screen.terminal import Terminal, output, padded, safe, track, write_json
 from memory_app.commands.upkeep import leftovers
 from memory_app.commands.upkeep.findings import KINDS, Finding, in_order, lines_text
-from memory_app.commands.upkeep.inspection import Counts, inspected
+from memory_app.commands.upkeep.inspection import Counts, inspect
 from memory_app.errors import UsageError
 from memory_app.text import counted
 
 EXAMPLES: Final = (
-    ("check", "look at the memory that the server uses"),
-    ("check --file old.jsonl --json", "look at another file, for a program to read"),
-    ("check --ignore near-duplicate,unknown-keys", "pass over two kinds of findings"),
+    ("check", "check the memory that the server uses"),
+    ("check --file old.jsonl --json", "check another file, with output for a program"),
+    ("check --ignore near-duplicate,unknown-keys", "skip two kinds of findings"),
 )
 
 _SHOWN: Final = 8
@@ -32,14 +33,18 @@ _LINES_COLUMN: Final = 16
 def register(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="list every finding, not only the first of each kind")
     parser.add_argument(
-        "--ignore", type=_kinds, default=(), metavar="KINDS", help="kinds to pass over, with commas; --json names them"
+        "--ignore",
+        type=_kinds,
+        default=(),
+        metavar="KINDS",
+        help="kinds to skip, separated by commas; --json names them",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(asked: argparse.Namespace) -> int:
-    location = existing(asked)
-    inspection = inspected(read_whole(location.path), lambda lines, what: tracked(lines, len(lines), what))
+    location = require_memory(asked)
+    inspection = inspect(read_whole(location.path), lambda lines, what: track(lines, len(lines), what))
     found = [one for one in inspection.findings + leftovers.findings(location.path) if one.kind not in asked.ignore]
     if asked.json:
         write_json(_as_json(location.path, inspection.counts, found))

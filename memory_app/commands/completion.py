@@ -1,5 +1,6 @@
-"""Print a script with which a shell completes commands and options. It completes for `memory-server` and for
-`memory-server.pyz` where that is started by its own name."""
+"""Print a script with which a shell completes commands and options. It works for `memory-server`, and for
+`memory-server.pyz` if you start that by its own name.
+"""
 
 from __future__ import annotations
 
@@ -63,8 +64,9 @@ end"""
 
 
 class _Words(NamedTuple):
-    """What may follow a command: its options, those of them that take a value with the values that they take if these
-    are known, and the values of its arguments."""
+    """The words that may follow a command: its options, those that take a value with their possible values if these are
+    known, and the values of its arguments.
+    """
 
     options: list[str]
     values: dict[str, list[str]]

@@ -1,9 +1,10 @@
-"""Set a client up. Without a client the clients are listed. With one, what belongs into its configuration file is
-printed, with this machine's Python and this program's path. --write puts it there: the old file is kept beside it, and
-nothing but the entry is touched; comments and the order of things stay. An entry of the npm server under the same name
-or another one becomes ours and keeps its memory file. --remove takes our entry out again; the memory stays.
+"""Set up a client. Without a client, lists the clients. With a client, prints the text for its configuration file, with
+this machine's Python and this program's path. --write puts the entry into the file: it keeps a copy of the old file
+beside it and changes only the entry; comments and order stay. An entry of the npm server, under the same name or
+another one, becomes ours and keeps its memory file. --remove removes our entry; the memory stays.
 
---file and --profile choose the memory that the client gets. --all means every client that is on this machine."""
+--file and --profile choose the memory for the client. --all means every client found on this machine.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from typing import Any, Final
 from memory_app.commands import brief
 from memory_app.commands.clients import configured, editing, entry, hooks, jsonc
 from memory_app.commands.clients.catalogue import CLIENTS, Client, Machine, older_places, places
-from memory_app.commands.clients.containers import container_start, memory_here, told_memory
+from memory_app.commands.clients.containers import container_start, describe_memory, memory_here
 from memory_app.commands.clients.entry import Found, Start
 from memory_app.commands.clients.link import link
 from memory_app.commands.frame import program
@@ -32,34 +33,40 @@ from memory_app.text import shown
 
 EXAMPLES: Final = (
     ("config", "list the clients, which of them are set up, and with which memory"),
-    ("config claude-desktop", "print what belongs into its file"),
+    ("config claude-desktop", "print the text for its file"),
     ("config claude-desktop --write --dry-run", "show what --write would change"),
     ("config vscode --write --project", "set up VS Code for the project in this folder"),
     ("config cursor --docker", "print the entry that starts the container image"),
-    ("config cursor --remove", "take our entry out again; the memory stays"),
+    ("config cursor --remove", "remove our entry; the memory stays"),
     ("config claude-code --hooks --write", "begin each session of Claude Code with a brief of the memory"),
-    ("config --all --write", "set up every client that is on this machine"),
-    ("config vscode --link", "print a link that, opened in a browser, installs it"),
+    ("config --all --write", "set up every client found on this machine"),
+    ("config vscode --link", "print a link that installs it when opened in a browser"),
 )
 
 _NO_FILE_COUNTS: Final = ("claude-code",)
-"""Clients whose file stands in the home folder itself: there the folder says nothing about the client."""
+"""Clients whose file is in the home folder itself: that folder says nothing about the client."""
 
 
 def register(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("client", nargs="?", metavar="CLIENT", help=", ".join(CLIENTS))
     parser.add_argument("--write", action="store_true", help="put the entry into the client's file")
-    parser.add_argument("--remove", action="store_true", help="take our entry out of the client's file")
-    parser.add_argument("--all", action="store_true", help="with --write or --remove: every client that is here")
-    parser.add_argument("--dry-run", action="store_true", help="with these: show the change, make none")
-    parser.add_argument("--docker", action="store_true", help="an entry that starts the container image in its place")
-    parser.add_argument("--link", action="store_true", help="a link that installs it, for vscode and cursor")
+    parser.add_argument("--remove", action="store_true", help="remove our entry from the client's file")
+    parser.add_argument(
+        "--all", action="store_true", help="with --write or --remove: every client found on this machine"
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="with --write or --remove: show the change without making it"
+    )
+    parser.add_argument("--docker", action="store_true", help="use an entry that starts the container image instead")
+    parser.add_argument("--link", action="store_true", help="print a link that installs it, for vscode and cursor")
     parser.add_argument(
         "--hooks", action="store_true", help="claude-code: begin each session with a brief of the memory"
     )
-    parser.add_argument("--project", action="store_true", help="the file of the project in this folder, not the user's")
     parser.add_argument(
-        "--name", metavar="NAME", help="the server's name there (default: what it is called, else memory)"
+        "--project", action="store_true", help="use the file of the project in this folder, not the user's"
+    )
+    parser.add_argument(
+        "--name", metavar="NAME", help="the server's name in the file (default: its present name, else memory)"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object: the client's file and the entry")
 
@@ -72,7 +79,7 @@ def run(asked: argparse.Namespace) -> int:
         _list(machine, as_json=asked.json)
         return 0
     if asked.client not in CLIENTS:
-        raise UsageError(f"{shown(asked.client)} is no client that is known here. Known are {', '.join(CLIENTS)}.")
+        raise UsageError(f"there is no client {shown(asked.client)}. The clients are {', '.join(CLIENTS)}.")
     client = CLIENTS[asked.client]
     if asked.hooks:
         _hooks(asked, client, machine)
@@ -98,7 +105,7 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def this_start(environ: dict[str, str]) -> Start:
-    """How this very program is started as a server."""
+    """How this program is started as a server."""
     called = archive(os.environ, sys.argv[0])
     if called:
         return Start(sys.executable, (os.path.abspath(called),), environ)
@@ -131,9 +138,9 @@ def _entry(client: Client, start: Start, name: str) -> dict[str, Any]:
 
 def _print(asked: argparse.Namespace, client: Client, path: str, start: Start) -> None:
     name = asked.name or client.name
-    say(f"This belongs into {safe(path)}{'' if os.path.exists(path) else ' (which is not there yet)'}:\n")
+    say(f"Put this into {safe(path)}{'' if os.path.exists(path) else ' (which does not exist yet)'}:\n")
     output().line(editing.snippet(client, name, _entry(client, start, name)))
-    say(f"\nTo have it put there: {' '.join([program(), 'config', asked.client, *_options(asked), '--write'])}")
+    say(f"\nOr run: {' '.join([program(), 'config', asked.client, *_options(asked), '--write'])}")
     say(client.after)
 
 
@@ -146,9 +153,11 @@ def _options(asked: argparse.Namespace) -> list[str]:
 
 
 def _by_hand(asked: argparse.Namespace, client: Client) -> int:
-    """A client without a file that could be written: what belongs there, and where."""
+    """Print what to enter by hand, and where, for a client without a file that we can write."""
     if asked.write or asked.remove or asked.dry_run:
-        raise UsageError(client.by_hand or f"{client.title} has no file of its own here: use --project in its folder.")
+        raise UsageError(
+            client.by_hand or f"{client.title} has no user file on this system: use --project in the project's folder."
+        )
     name = asked.name or client.name
     value = _entry(client, _start(asked), name)
     if asked.json:
@@ -161,11 +170,11 @@ def _by_hand(asked: argparse.Namespace, client: Client) -> int:
 
 def _write(client_name: str, path: str, asked: argparse.Namespace, start: Start) -> None:
     client = CLIENTS[client_name]
-    there = _there(client, path)
-    name = asked.name or _name_there(client, path, there)
+    there = _servers_in(client, path)
+    name = asked.name or _name_for(client, path, there)
     old = next((one for one in there if one.name == name), None)
-    start = _with_its_memory(asked, old, start)
-    edit = editing.edited(client, path, name, start)
+    start = _keep_memory(asked, old, start)
+    edit = editing.with_server(client, path, name, start)
     out = output()
     unchanged = edit.before == edit.after
     strange = edit.before is None and not _is_here(client_name, client, path)
@@ -175,44 +184,48 @@ def _write(client_name: str, path: str, asked: argparse.Namespace, start: Start)
     if asked.json:
         write_json({"file": path, "changed": not unchanged, "dryRun": asked.dry_run, "backup": backup})
     elif unchanged:
-        out.line(f"{safe(path)} has it already.")
+        out.line(f"{safe(path)} already has it.")
     elif asked.dry_run:
         _show_difference(out, edit)
     else:
         out.line(f"Wrote {shown(name)} to {safe(path)}")
         if backup:
-            say(f"The file as it was is kept in {safe(backup)}")
+            say(f"The old file is kept in {safe(backup)}")
         if strange and not asked.project:
-            say(f"There was no sign of {client.title} on this machine; the file was made all the same.")
+            say(f"{client.title} was not found on this machine; the file was created anyway.")
         say(client.after)
-    _tell_of_others(client, path, name, there)
+    _report_other_servers(client, path, name, there)
     if edit.there is not None and not unchanged and not asked.docker:
-        _tell_where_the_memory_was(client, edit.there, start)
+        _report_old_memory(client, edit.there, start)
 
 
-def _there(client: Client, path: str) -> list[Found]:
-    """The memory servers that the file holds already."""
+def _servers_in(client: Client, path: str) -> list[Found]:
+    """The memory servers already in the file."""
     text = editing.text_of(path)
     found = editing.servers(client, path, text) if text is not None else []
     return [one for one in found if one.kind in ("ours", "npm", "docker")]
 
 
-def _name_there(client: Client, path: str, there: list[Found]) -> str:
-    """What a memory server is called there: the client's usual name, or that of the one that is there already, so that
-    it does not get a second memory beside it."""
+def _name_for(client: Client, path: str, there: list[Found]) -> str:
+    """The name of our entry in the file: the client's usual name, or the name of an existing memory server, so that the
+    client does not get a second memory beside it.
+    """
     names = [one.name for one in there if " (in " not in one.name]
     if client.name in names or not names:
         return client.name
     if len(names) == 1:
-        say(f"The memory server in {safe(path)} is called {safe(names[0])}; that entry is meant.")
+        say(f"The memory server in {safe(path)} is called {safe(names[0])}; that entry is used.")
         return names[0]
     listed = ", ".join(map(shown, names))
-    raise UsageError(f"{shown(path)} has several memory servers: {listed}. Say which with --name, or name a new one.")
+    raise UsageError(
+        f"{shown(path)} has several memory servers: {listed}. Choose one of them or a new name with --name."
+    )
 
 
-def _with_its_memory(asked: argparse.Namespace, old: Found | None, start: Start) -> Start:
-    """The start, with the memory that the entry has now if none was asked for and it would get lost on the way between
-    a container and a program of this machine."""
+def _keep_memory(asked: argparse.Namespace, old: Found | None, start: Start) -> Start:
+    """The start, with the memory of the present entry if no memory was asked for and a change between a container and a
+    program of this machine would lose it.
+    """
     if old is None or asked.file is not None or asked.profile is not None:
         return start
     if not asked.docker:
@@ -223,12 +236,14 @@ def _with_its_memory(asked: argparse.Namespace, old: Found | None, start: Start)
         return _started_with(here, None, docker=True) if here is not None else start
     file, profile = old.environ.get(environment.FILE), old.environ.get(environment.PROFILE)
     if file and not (os.path.isabs(file) and "$" not in file):
-        raise UsageError(f"its memory is {shown(file)}, which a container cannot be given so: add --file or --profile.")
+        raise UsageError(
+            f"its memory is {shown(file)}, which cannot be passed to a container in this form: add --file or --profile."
+        )
     return _started_with(file, profile, docker=True) if file or profile else start
 
 
-def _tell_of_others(client: Client, path: str, name: str, there: list[Found]) -> None:
-    """Other memory servers that this client starts as well: two memories would be asked at once."""
+def _report_other_servers(client: Client, path: str, name: str, there: list[Found]) -> None:
+    """Report other memory servers that this client also starts: it would use two memories at once."""
     others = [(one, path) for one in there if one.name != name]
     machine = Machine(sys.platform, os.environ)
     for place, keys in older_places(client, machine):
@@ -241,7 +256,7 @@ def _tell_of_others(client: Client, path: str, name: str, there: list[Found]) ->
 
 
 def _backup_folder(path: str) -> str | None:
-    """Where the copy of a project's file goes, outside of the project, which may be a repository."""
+    """The folder for the copy of a project's file. It is outside the project, which may be a repository."""
     data = data_folder(os.environ, sys.platform)
     if data is None:
         return None
@@ -251,9 +266,9 @@ def _backup_folder(path: str) -> str | None:
 
 
 def _remove(client: Client, path: str, asked: argparse.Namespace) -> None:
-    there = _there(client, path)
-    name = asked.name or _name_there(client, path, there)
-    edit = editing.removed(client, path, name)
+    there = _servers_in(client, path)
+    name = asked.name or _name_for(client, path, there)
+    edit = editing.without_server(client, path, name)
     out = output()
     backup = None
     if not asked.dry_run:
@@ -266,19 +281,21 @@ def _remove(client: Client, path: str, asked: argparse.Namespace) -> None:
         return
     out.line(f"Removed {shown(name)} from {safe(path)}")
     if backup:
-        say(f"The file as it was is kept in {safe(backup)}")
+        say(f"The old file is kept in {safe(backup)}")
     if edit.there is not None:
         say(f"The memory stays where it is: {configured.memory_in_words(edit.there)}")
 
 
 def _hooks(asked: argparse.Namespace, client: Client, machine: Machine) -> None:
-    """Put the hook into Claude Code's settings, take it out, or show it."""
+    """Put the hook into Claude Code's settings, remove it, or show it."""
     if asked.client != "claude-code" or asked.docker or asked.link:
-        raise UsageError("--hooks goes with claude-code, and without --docker and --link.")
+        raise UsageError("--hooks is only for claude-code, without --docker and --link.")
     path = hooks.settings_file(machine, asked.project)
     start = _start(asked)
     if asked.file is None and asked.profile is None:  # the memory that its server has
-        servers = _there(client, _project_file(asked.client, client) if asked.project else _user_file(client, machine))
+        servers = _servers_in(
+            client, _project_file(asked.client, client) if asked.project else _user_file(client, machine)
+        )
         ours = next((one for one in servers if one.kind == "ours" and one.name == (asked.name or client.name)), None)
         known = ours.environ if ours is not None else {}
         start = _started_with(known.get(environment.FILE), known.get(environment.PROFILE), docker=False)
@@ -287,28 +304,28 @@ def _hooks(asked: argparse.Namespace, client: Client, machine: Machine) -> None:
         value: Any = hooks.with_hook(None, command)
         for key in reversed(hooks.KEYS):
             value = {key: value}
-        say(f"This belongs into {safe(path)}:\n")
+        say(f"Put this into {safe(path)}:\n")
         output().line(jsonc.written(value))
         return
-    edit = editing.changed_value(
-        path, hooks.KEYS, lambda held: hooks.with_hook(held, None if asked.remove else command)
-    )
+    edit = editing.with_value(path, hooks.KEYS, lambda held: hooks.with_hook(held, None if asked.remove else command))
     unchanged = (edit.before or "") == edit.after
     if asked.dry_run and not unchanged:
         _show_difference(output(), edit)
     elif unchanged:
-        output().line(f"{safe(path)} has no such hook." if asked.remove else f"{safe(path)} has it already.")
+        output().line(f"{safe(path)} has no such hook." if asked.remove else f"{safe(path)} already has it.")
     else:
         backup = editing.write(edit, _backup_folder(path) if asked.project else None)
         output().line(f"{'Removed the hook from' if asked.remove else 'Wrote the hook to'} {safe(path)}")
         if backup:
-            say(f"The file as it was is kept in {safe(backup)}")
+            say(f"The old file is kept in {safe(backup)}")
 
 
 def _all(asked: argparse.Namespace, machine: Machine) -> int:
-    """Every client that is on this machine, one after the other; a refusal does not keep the others from their turn."""
+    """Set up every client found on this machine, one after the other. If one is refused, the others are still set
+    up.
+    """
     if asked.client is not None or asked.project or asked.link or not (asked.write or asked.remove or asked.dry_run):
-        raise UsageError("--all goes with --write, --remove or --dry-run, and without a client, --project and --link.")
+        raise UsageError("--all needs --write, --remove or --dry-run, and no client, --project or --link.")
     status = 0
     for name, client in CLIENTS.items():
         if client.by_hand or not places(client, machine):
@@ -318,7 +335,7 @@ def _all(asked: argparse.Namespace, machine: Machine) -> int:
             continue
         try:
             if asked.remove:
-                if any(one.kind in ("ours", "docker") for one in _there(client, path)):
+                if any(one.kind in ("ours", "docker") for one in _servers_in(client, path)):
                     _remove(client, path, asked)
             else:
                 _write(name, path, asked, _start(asked))
@@ -344,29 +361,35 @@ def _show_difference(out: Terminal, edit: editing.Edit) -> None:
         out.line(out.styled(text, style) if style else text)
 
 
-def _tell_where_the_memory_was(client: Client, old: Found, start: Start) -> None:
-    """What becomes of the memory that the entry had, wherever that is not plain."""
+def _report_old_memory(client: Client, old: Found, start: Start) -> None:
+    """Say where the memory of the old entry is, if that is not obvious."""
     written = old.environ.get(environment.FILE)
     chosen = {environment.FILE, environment.PROFILE} & set(start.env)
     if old.container is not None and memory_here(old.container) is None:
-        say(f"The container has its memory at {safe(told_memory(old.container))}: `help docker` tells how to move it.")
+        say(
+            f"The container has its memory at {safe(describe_memory(old.container))}: "
+            "`help docker` shows how to move it."
+        )
     elif old.container is not None:
         return
     elif chosen and (written or old.environ.get(environment.PROFILE)):
-        say(f"Until now it had another memory: {configured.memory_in_words(old)}")
+        say(f"Until now it used another memory: {configured.memory_in_words(old)}")
     elif old.kind == "npm" and written is None:
         say(f"The npm server kept its memory in its own folder: `{program()} doctor` shows where; import adds it here.")
     elif old.kind != "npm" or not written or configured.is_filled_in(written, client):
         return
     elif not os.path.isabs(os.path.expanduser(written)):
-        say(f"{environment.FILE} is relative there: the npm server saw it from its own folder, we see it from ours.")
+        say(
+            f"{environment.FILE} is a relative path: the npm server resolved it from its own folder, we "
+            "resolve it from ours."
+        )
 
 
 def _user_file(client: Client, machine: Machine) -> str:
-    """The file that exists, else the first whose folder does, else the first."""
+    """The first file that exists, else the first whose folder exists, else the first."""
     candidates = places(client, machine)
     if not candidates:
-        raise UsageError("no home folder is known here. Set HOME, or use --project.")
+        raise UsageError("the home folder is unknown. Set HOME, or use --project.")
     for exists in (os.path.exists, lambda path: os.path.isdir(os.path.dirname(path))):
         for path in candidates:
             if exists(path):
@@ -412,4 +435,4 @@ def _list(machine: Machine, *, as_json: bool) -> None:
         if there and not servers:
             out.line(out.styled(f"  {'':<{size}}  no memory server yet", "dim"))
     out.line()
-    out.line(f"{program()} config CLIENT shows what belongs into its file, --write puts it there.")
+    out.line(f"{program()} config CLIENT prints the text for its file; --write puts it there.")

@@ -1,6 +1,7 @@
-"""Say what two states of the memory do not have in common. A state is the memory as it is (`now`), a time that
-`history` or `backup --list` prints, or the path of any memory file. A single one is compared with the memory as it is;
-without any, that is the newest one of the history."""
+"""Show the differences between two states of the memory. A state is `now` (the memory as it is), a time printed by
+`history` or `backup --list`, or the path of any memory file. A single state is compared with the memory as it is.
+Without any, the newest state of the history is used.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import argparse
 import os
 from typing import Final
 
-from memory_app.commands.memory import located, opened
+from memory_app.commands.memory import locate, open_store
 from memory_app.commands.screen.terminal import output, safe, say, write_json
 from memory_app.commands.upkeep import states
 from memory_app.commands.upkeep.differences import Difference
@@ -31,7 +32,7 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 def run(asked: argparse.Namespace) -> int:
-    path = located(asked).path
+    path = locate(asked).path
     first = asked.first
     if first is None:
         found = history.generations(os.path.realpath(path))
@@ -51,6 +52,6 @@ def run(asked: argparse.Namespace) -> int:
 
 def _graph(which: str, path: str) -> Graph:
     if which == "now":
-        with opened(path, quiet=True) as store:
+        with open_store(path, quiet=True) as store:
             return store.graph()
-    return Graph.of(states.chosen(which, path, None, say).contents)
+    return Graph.of(states.choose(which, path, None, say).contents)

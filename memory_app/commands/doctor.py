@@ -1,8 +1,9 @@
 """Find out why something does not work: which memory file is used and why, whether its folder is safe for locking and
-renaming (tried on the spot), and what the clients on this machine are configured to start. Changes nothing; the files
-that it tries with are gone afterwards.
+renaming (this is tested), and what the clients on this machine are configured to start. Changes nothing; the files used
+for testing are removed.
 
-Exit status: 0 if all is well, 1 if something should be looked at."""
+Exit status: 0 if all is well, 1 if there is a problem.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +28,9 @@ from memory_app.location.choice import archive
 from memory_app.text import counted
 
 EXAMPLES: Final = (
-    ("doctor", "look at the memory that the server uses, and at the clients"),
-    ("doctor --file /mnt/share/memory.jsonl", "try whether a memory can be kept there"),
-    ("doctor --json", "print all that was found for a program, or for a bug report"),
+    ("doctor", "check the memory that the server uses, and the clients"),
+    ("doctor --file /mnt/share/memory.jsonl", "test whether a memory can be kept there"),
+    ("doctor --json", "print all results, for a program or a bug report"),
 )
 
 _SIGNS: Final = {True: ("ok", "green"), None: ("note", "yellow"), False: ("bad", "red")}
@@ -40,7 +41,7 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 class _Memory(NamedTuple):
-    """What is to be said of the memory file. `path` is None where it cannot be told which one it is."""
+    """What to report about the memory file. `path` is None if it cannot be determined."""
 
     path: str | None
     why: str
@@ -54,7 +55,7 @@ def run(asked: argparse.Namespace) -> int:
     machine = Machine(sys.platform, os.environ)
     memory = _memory(asked)
     found, unreadable = entries(machine, archive(os.environ, sys.argv[0]), _current_folder())
-    clients = [*_compared(found), *(Trial(f"{path} cannot be read", False, why) for path, why in unreadable)]
+    clients = [*_compare(found), *(Trial(f"{path} cannot be read", False, why) for path, why in unreadable)]
     used = os.path.realpath(memory.path) if memory.path else None
     old = [path for path in npm_memories(machine) if os.path.realpath(path) != used]
     python = _python()
@@ -70,7 +71,7 @@ def run(asked: argparse.Namespace) -> int:
         _section(out, f"Its folder {safe(memory.folder)}", [], memory.trials)
     _clients(out, found, clients)
     if old:
-        lines = [*map(safe, old), f"To bring one over: {program()} import PATH"]
+        lines = [*map(safe, old), f"To import one: {program()} import PATH"]
         _section(out, "Memories that the npm server left in its own folder", lines)
     out.line(f"{counted(len(bad), 'thing')} to look at." if bad else out.styled("All is well.", "green"))
     return int(bool(bad))
@@ -82,7 +83,7 @@ def _memory(asked: argparse.Namespace) -> _Memory:
     except UsageError as error:
         return _Memory(None, "", None, Trial("which file it is", False, str(error)), [], [])
     path, why = location.path, location.why
-    folder, tried = _tried(path)
+    folder, tried = _test_folder(path)
     there = os.path.isdir(os.path.dirname(os.path.realpath(path)))
     around = [Trial(note, None) for note in location.notes]
     around += [Trial(one.text, None) for one in leftovers.findings(path)] if there else []
@@ -108,38 +109,38 @@ def _program() -> list[str]:
 
 
 def _python() -> list[Trial]:
-    """What this interpreter lacks."""
+    """The features that this interpreter lacks."""
     try:
         import ssl  # noqa: F401 (whether it is there)
     except ImportError:
-        return [Trial("Python's ssl module", False, "it is missing: over stdio all works, serve --http does not")]
+        return [Trial("Python's ssl module", False, "it is missing: stdio works, serve --http does not")]
     return []
 
 
 def _state(path: str) -> Trial:
-    """What there is at the memory's path."""
+    """What is at the memory's path."""
     if not os.path.lexists(path):
-        return Trial("it is not there yet", True, "the first thing that is stored makes it")
+        return Trial("it does not exist yet", True, "the first write creates it")
     try:
         data = read_whole(path)
     except MemoryServerError as error:
         return Trial("it can be read", False, str(error))
     if not reads_as_memory(data):
-        return Trial("it is a memory", False, "it holds something else, and is neither served nor written")
+        return Trial("it is a memory", False, "it contains something else, and is neither served nor written")
     link = f", a link to {safe(os.path.realpath(path))}" if os.path.islink(path) else ""
     return Trial("it can be read", True, f"{len(data):,} bytes{link}")
 
 
-def _tried(path: str) -> tuple[str, list[Trial]]:
-    """Try the folder of the real file, or the nearest one above that is there."""
+def _test_folder(path: str) -> tuple[str, list[Trial]]:
+    """Test the folder of the real file, or the nearest existing folder above it."""
     folder = kept = os.path.dirname(os.path.realpath(path))
     while not os.path.isdir(folder) and os.path.dirname(folder) != folder:
         folder = os.path.dirname(folder)
     return folder, trials(folder, path if folder == kept else os.path.join(folder, "memory.jsonl"), kept)
 
 
-def _compared(found: list[Entry]) -> list[Trial]:
-    """What is wrong with the entries, each by itself and all together."""
+def _compare(found: list[Entry]) -> list[Trial]:
+    """The problems of the entries, of each alone and of all together."""
     wrong = [Trial(f"{one.client}, {one.name}", False, trouble) for one in found for trouble in one.troubles]
     memories = dict.fromkeys(one.memory for one in found if one.kind == "this server" and one.known)
     if len(memories) > 1:

@@ -1,7 +1,8 @@
-"""Edit the facts of an entity in your editor, one line each. The memory is locked only after the editor has closed, and
-only what you changed is changed: what others store meanwhile stays. A file that cannot be read, is empty, or an editor
-that ends with an error changes nothing. What you wrote and cannot be stored is kept for a day among your temporary
-files, and you are told where."""
+"""Edit the facts of an entity in your editor, one per line. The memory is locked only after the editor has closed, and
+only what you changed is changed: facts that others stored meanwhile stay. Nothing is changed if the file cannot be read
+or is empty, or if the editor ends with an error. If your text cannot be stored, it is kept for a day in your temporary
+folder, and a message says where.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ import subprocess
 import sys
 from typing import Final
 
-from memory_app.commands.memory import existing, opened, read_whole, refuse_read_only
+from memory_app.commands.memory import open_store, read_whole, refuse_read_only, require_memory
 from memory_app.commands.screen.terminal import output, say
 from memory_app.commands.upkeep import correction
 from memory_app.disk.private import keep_private_file, private_file
@@ -27,8 +28,8 @@ from memory_app.graph.graph import Graph
 from memory_app.text import shown
 
 EXAMPLES: Final = (
-    ("edit Ann", "edit what is known of Ann"),
-    ("edit Ann --dry-run", "edit it, and only say what would change"),
+    ("edit Ann", "edit the facts about Ann"),
+    ("edit Ann --dry-run", "edit them, and only show what would change"),
 )
 
 _FILE: Final = "facts.txt"
@@ -43,24 +44,24 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 def run(asked: argparse.Namespace) -> int:
-    path = existing(asked, writes=not asked.dry_run).path
+    path = require_memory(asked, writes=not asked.dry_run).path
     if not asked.dry_run:
         refuse_read_only(path)
-    with opened(path) as store:
+    with open_store(path) as store:
         graph = store.graph()
     line = graph.entities.get(asked.name)
     if line is None:
         text = f"Entity with name {asked.name} not found"
-        say(f"memory-server: {shown(text)}.{correction.meant(graph, text)}")
+        say(f"memory-server: {shown(text)}.{correction.suggestion(graph, text)}")
         return 1
-    old = [text for text in line.observations() if text.strip()]  # a blank one has no line that could be told
-    typed = _typed(asked.name, old)
+    old = [text for text in line.observations() if text.strip()]  # a blank one would be an empty line
+    typed = _run_editor(asked.name, old)
     try:
-        new = read(_decoded(typed))
+        new = read(_decode(typed))
         if new is None or new == old:
             output().line("Nothing was changed.")
             return 0
-        status = correction.correct(asked, "edit", lambda graph: applied(graph, asked.name, old, new))
+        status = correction.correct(asked, "edit", lambda graph: apply_edit(graph, asked.name, old, new))
     except BaseException:
         _keep(typed)
         raise
@@ -69,8 +70,8 @@ def run(asked: argparse.Namespace) -> int:
     return status
 
 
-def applied(graph: Graph, name: str, old: list[str], new: list[str]) -> Graph:
-    """The difference between two lists of facts, applied to the entity as it is by now."""
+def apply_edit(graph: Graph, name: str, old: list[str], new: list[str]) -> Graph:
+    """Apply the difference between two lists of facts to the entity as it is now."""
     made = graph
     gone: list[str] = []
     kept = set(new)
@@ -88,15 +89,15 @@ def applied(graph: Graph, name: str, old: list[str], new: list[str]) -> Graph:
     return changes.add_observations(made, [Addition(name, tuple(text for text in new if text not in old))])[0]
 
 
-def written(name: str, facts: list[str]) -> str:
-    """The file for the editor."""
+def text_for_editor(name: str, facts: list[str]) -> str:
+    """The text of the file for the editor."""
     title = " ".join(shown(name).split())
-    head = f"# {title}: one fact a line. Lines that begin with # do not count; \\n is a line end within a fact.\n"
+    head = f"# {title}: one fact a line. Lines that begin with # are ignored; \\n is a line end within a fact.\n"
     return head + "".join(_line(fact) + "\n" for fact in facts)
 
 
 def read(text: str) -> list[str] | None:
-    """The facts of such a file, None if there is nothing at all in it. UsageError if it is invalid."""
+    """The facts in such a file; None if the file is empty. UsageError if it is invalid."""
     if not text.strip():
         return None
     facts: dict[str, None] = {}
@@ -107,7 +108,7 @@ def read(text: str) -> list[str] | None:
         wrong = [escape for escape in _ESCAPE.findall(line) if escape not in _MEANT]
         if wrong:
             raise UsageError(
-                f"line {number} holds \\{shown(wrong[0])}, which means nothing: write \\\\ for a backslash. "
+                f"line {number} contains \\{shown(wrong[0])}, which has no meaning: write \\\\ for a backslash. "
                 "Nothing was changed."
             )
         facts[_ESCAPE.sub(lambda match: _MEANT[match[1]], line)] = None
@@ -119,10 +120,10 @@ def _line(fact: str) -> str:
     return f"\\{text}" if text.startswith("#") else text
 
 
-def _typed(name: str, facts: list[str]) -> bytes:
-    """What the editor leaves."""
+def _run_editor(name: str, facts: list[str]) -> bytes:
+    """The bytes that the editor leaves in the file."""
     command = _editor()
-    with private_file(_FILE, written(name, facts).encode()) as path:
+    with private_file(_FILE, text_for_editor(name, facts).encode()) as path:
         try:
             status = subprocess.run([*command, path], check=False).returncode
         except OSError as error:
@@ -132,15 +133,15 @@ def _typed(name: str, facts: list[str]) -> bytes:
         return read_whole(path)
 
 
-def _decoded(typed: bytes) -> str:
+def _decode(typed: bytes) -> str:
     try:
         return typed.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise UsageError("what the editor left is not UTF-8. Nothing was changed.") from None
+        raise UsageError("the edited file is not UTF-8. Nothing was changed.") from None
 
 
 def _keep(typed: bytes) -> None:
-    """Save what could not be stored: it may be the work of an hour."""
+    """Save the text that could not be stored: it may be the work of an hour."""
     with contextlib.suppress(OSError):
         say(f"memory-server: what you wrote is in {shown(keep_private_file(_FILE, typed))} for a day.")
 

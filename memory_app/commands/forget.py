@@ -1,8 +1,9 @@
-"""Forget entities with their facts and relations. Earlier states keep them for up to 30 days, so undo brings them back.
+"""Remove entities with their facts and relations. Earlier states keep them for up to 30 days, so undo brings them back.
 
-With --everywhere they are erased from the history, the backups and the other files beside the memory too: for secrets.
-That cannot be undone, so it asks first. It does not reach copies that you made elsewhere (name a folder of backups with
---from), nor freed blocks of the disk."""
+With --everywhere they are also erased from the history, the backups and the other files beside the memory: use it for
+secrets. This cannot be undone, so it asks first. It does not reach copies that you made elsewhere (name a folder of
+backups with --from), nor freed blocks of the disk.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import argparse
 import sys
 from typing import Final
 
-from memory_app.commands.memory import changed, located, opened, refuse_read_only
+from memory_app.commands.memory import apply_change, locate, open_store, refuse_read_only
 from memory_app.commands.screen.terminal import output, safe, say, write_json
 from memory_app.commands.upkeep import correction, erasure
 from memory_app.commands.upkeep.erasure import Erased
@@ -43,7 +44,7 @@ def run(asked: argparse.Namespace) -> int:
     if asked.everywhere:
         return _everywhere(asked)
     if asked.folder or asked.yes:
-        raise UsageError("--from and --yes belong to --everywhere.")
+        raise UsageError("--from and --yes need --everywhere.")
 
     def change(graph: Graph) -> Graph:
         after, missing = changes.delete_entities(graph, asked.names)
@@ -54,9 +55,9 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def _everywhere(asked: argparse.Namespace) -> int:
-    path = located(asked, writes=not asked.dry_run).path
+    path = locate(asked, writes=not asked.dry_run).path
     names = frozenset(asked.names)
-    with opened(path, quiet=True) as store:
+    with open_store(path, quiet=True) as store:
         found = erasure.found(path, asked.folder, names, store.graph())
         if not found.holders and not found.present:
             say(
@@ -66,7 +67,7 @@ def _everywhere(asked: argparse.Namespace) -> int:
         if not asked.dry_run:
             refuse_read_only(path)
             _expect_consent(asked, found)
-            changed(store, lambda graph: (_without(graph, names), None), "forget")
+            apply_change(store, lambda graph: (_without(graph, names), None), "forget")
             found = erasure.erase(path, asked.folder, names, found.texts)
     if asked.json:
         write_json({"dryRun": asked.dry_run, "files": found.holders, "stillIn": found.left})

@@ -2,8 +2,8 @@
 
 | end | exit status | stderr |
 |---|---|---|
-| done | what the command says: 0, or 1 for "found something" | nothing |
-| wrong use, or something that could not be done | 2 | one line |
+| done | as the command says: 0, or 1 for "found something" | nothing |
+| wrong use, or a failure | 2 | one line |
 | Ctrl-C | 130 | nothing |
 | the reader of stdout has stopped | 0 | nothing |
 """
@@ -35,7 +35,7 @@ _INTERRUPTED: Final = 130
 
 
 class _Module(Protocol):
-    """A command's module. In EXAMPLES each is a command line without the program, and what it does."""
+    """A command's module. Each item of EXAMPLES is a command line without the program, and what it does."""
 
     __doc__: str | None
     EXAMPLES: Sequence[tuple[str, str]]
@@ -46,7 +46,7 @@ class _Module(Protocol):
 
 
 class _Help(argparse.HelpFormatter):
-    """Paragraphs are filled to the terminal's width, lines that are indented stay as they are."""
+    """Fill paragraphs to the terminal's width, and keep indented lines as they are."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=width())
@@ -57,7 +57,7 @@ class _Help(argparse.HelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """Report wrong use as a UsageError of one line; argparse would print a usage text and exit."""
+    """A parser that reports wrong use as a UsageError of one line; argparse would print a usage text and exit."""
 
     def error(self, message: str) -> NoReturn:
         message = message[:1].lower() + message[1:]
@@ -67,11 +67,11 @@ class Parser(argparse.ArgumentParser):
 def run(name: str, arguments: Sequence[str], file: str | None, profile: str | None) -> int:
     """Run one command to its end; see the table above. UsageError if there is no such command."""
     if name not in COMMANDS:
-        raise UsageError(f"{shown(name)} is no command.{_meant(name)} Try: {program()} --help")
+        raise UsageError(f"there is no command {shown(name)}.{_suggestion(name)} Try: {program()} --help")
     closed = sys.stdout is None
     _prepare_streams()
     if closed:
-        return _failed("stdout is closed, so nothing can be printed")
+        return _fail("stdout is closed, so nothing can be printed")
     try:
         status = _run(name, arguments, file, profile)
         sys.stdout.flush()
@@ -79,14 +79,14 @@ def run(name: str, arguments: Sequence[str], file: str | None, profile: str | No
     except KeyboardInterrupt:
         return _INTERRUPTED
     except MemoryServerError as error:
-        return _failed(str(error))
+        return _fail(str(error))
     except OSError as error:
-        nobody_reads = _nobody_reads(error)
-        _forget_stdout()
-        return 0 if nobody_reads else _failed(f"{error.strerror or error}")
+        nobody_reads = _reader_is_gone(error)
+        _discard_stdout()
+        return 0 if nobody_reads else _fail(f"{error.strerror or error}")
     except Exception:  # noqa: BLE001 (the edge: status 1 means something else here, so a mistake of ours ends with 2)
         traceback.print_exc()
-        return _failed("this is a mistake of the program; the lines above say where")
+        return _fail("this is a bug in the program; the lines above show where")
 
 
 def parser_of(name: str) -> tuple[Parser, _Module]:
@@ -102,7 +102,7 @@ def parser_of(name: str) -> tuple[Parser, _Module]:
         add_help=False,
     )
     module.register(parser)
-    about = ("the memory file (default: the one that the server uses)", "a memory of its own beside the default one")
+    about = ("the memory file (default: the one that the server uses)", "a separate memory beside the default one")
     file, profile = about if name not in _WITHOUT_MEMORY else (argparse.SUPPRESS, argparse.SUPPRESS)
     common = parser.add_argument_group("which memory")
     common.add_argument("--file", metavar="PATH", help=file)
@@ -127,7 +127,7 @@ def program() -> str:
 def _run(name: str, arguments: Sequence[str], file: str | None, profile: str | None) -> int:
     parser, module = parser_of(name)
     try:
-        # Options may stand anywhere; behind a `--`, which that way of parsing drops, nothing is an option.
+        # Options may be anywhere. After a `--`, which intermixed parsing drops, nothing is an option.
         asked = parser.parse_args(arguments) if "--" in arguments else parser.parse_intermixed_args(arguments)
     except SystemExit as end:  # --help
         return int(end.code or 0)
@@ -137,7 +137,9 @@ def _run(name: str, arguments: Sequence[str], file: str | None, profile: str | N
 
 
 def _paragraphs(text: str) -> list[str]:
-    """Blank lines, indented lines and headings by themselves, other lines that belong together as one."""
+    """The paragraphs of a text: blank lines, indented lines and headings are alone, other consecutive lines are
+    joined.
+    """
     found: list[str] = []
     for line in text.splitlines():
         joins = found and found[-1] and line and not line.startswith(" ") and not found[-1].startswith(" ")
@@ -148,7 +150,7 @@ def _paragraphs(text: str) -> list[str]:
     return found
 
 
-def _meant(name: str) -> str:
+def _suggestion(name: str) -> str:
     from difflib import get_close_matches
 
     close = get_close_matches(name, COMMANDS, 1)
@@ -160,8 +162,9 @@ def _one_line(text: str) -> str:
 
 
 def _prepare_streams() -> None:
-    """Have a terminal or pipe with a small character set show escapes where it lacks a character, not fail; and have
-    something to write to where a descriptor is closed."""
+    """Prepare the standard streams. A terminal or pipe with a small character set shows escapes for missing characters
+    instead of failing, and a closed descriptor gets a replacement to write to.
+    """
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: SIM115
@@ -169,20 +172,20 @@ def _prepare_streams() -> None:
         cast(Any, stream).reconfigure(errors="backslashreplace")
 
 
-def _failed(text: str) -> int:
+def _fail(text: str) -> int:
     with contextlib.suppress(OSError, ValueError):
         sys.stdout.flush()
     sys.stderr.write(f"memory-server: {_one_line(text)}\n")
     return 2
 
 
-def _nobody_reads(error: OSError) -> bool:
-    """Whether stdout's pipe was closed; Windows calls that an invalid argument."""
+def _reader_is_gone(error: OSError) -> bool:
+    """Whether stdout's pipe was closed; Windows reports that as an invalid argument."""
     return isinstance(error, BrokenPipeError) or (sys.platform == "win32" and error.errno == errno.EINVAL)
 
 
-def _forget_stdout() -> None:
-    """Send what is still buffered nowhere, since the interpreter's last flush would complain."""
+def _discard_stdout() -> None:
+    """Discard the text that is still buffered; otherwise the interpreter's last flush would report an error."""
     with contextlib.suppress(OSError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

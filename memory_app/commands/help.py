@@ -1,4 +1,4 @@
-"""Read the guide in the terminal: a topic by its name, or a command's help. Without a topic the topics are listed."""
+"""Read the guide in the terminal: a topic by its name, or a command's help. Without a topic, lists the topics."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib import resources
 from typing import Final
 
 from memory_app.commands import COMMANDS
-from memory_app.commands.screen.pages import rendered
+from memory_app.commands.screen.pages import render
 from memory_app.commands.screen.terminal import output
 from memory_app.errors import UsageError
 from memory_app.text import shown
@@ -21,7 +21,7 @@ EXAMPLES: Final = (
 
 def register(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("topic", nargs="?", metavar="TOPIC", help="a topic of the guide, or a command")
-    parser.add_argument("--markdown", action="store_true", help="print the page as it is written")
+    parser.add_argument("--markdown", action="store_true", help="print the page as Markdown")
 
 
 def run(asked: argparse.Namespace) -> int:
@@ -38,7 +38,7 @@ def run(asked: argparse.Namespace) -> int:
     topic = asked.topic.lower().removesuffix(".md")
     if topic in pages:
         page = _page(topic)
-        for line in page.split("\n") if asked.markdown else rendered(page, out):
+        for line in page.split("\n") if asked.markdown else render(page, out):
             out.line(line)
         return 0
     if topic in COMMANDS:

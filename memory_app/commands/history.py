@@ -1,5 +1,6 @@
-"""What became of the memory in the last 30 days: each state that was kept, and what changed from it to the next one.
-With a name: one entity through time, and the day on which each of its facts was first there."""
+"""Show the changes of the memory in the last 30 days: each state that was kept, and what changed between it and the
+next. With a name, shows one entity over time, and the day on which each of its facts first appeared.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import argparse
 import os
 from typing import Final
 
-from memory_app.commands.memory import located, opened
+from memory_app.commands.memory import locate, open_store
 from memory_app.commands.screen.terminal import output, paragraph, safe, say, write_json
 from memory_app.commands.upkeep import past, states
 from memory_app.commands.upkeep.differences import Side
@@ -17,7 +18,7 @@ from memory_app.text import counted, shown
 
 EXAMPLES: Final = (
     ("history", "list the states that were kept, and what changed"),
-    ("history Ann", "show when each fact about Ann was first there, and which are gone"),
+    ("history Ann", "show when each fact about Ann first appeared, and which are gone"),
 )
 
 
@@ -27,11 +28,11 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 def run(asked: argparse.Namespace) -> int:
-    path = located(asked).path
-    with opened(path, quiet=True) as store:
+    path = locate(asked).path
+    with open_store(path, quiet=True) as store:
         present = store.graph()
     if asked.name is not None:
-        return _one(path, present, asked.name, as_json=asked.json)
+        return _show_entity(path, present, asked.name, as_json=asked.json)
     found = list(past.steps(path, present))
     if asked.json:
         write_json(
@@ -70,8 +71,8 @@ def _counts(side: Side) -> str:
     return ", ".join(counted(number, noun) for number, noun in numbers if number)
 
 
-def _one(path: str, present: Graph, name: str, *, as_json: bool) -> int:
-    """An entity through time: states oldest first, each with the time of its content."""
+def _show_entity(path: str, present: Graph, name: str, *, as_json: bool) -> int:
+    """Show an entity over time: states oldest first, each with the time of its content."""
     target = os.path.realpath(path)
     kept = [
         (one.written, graph)
@@ -109,7 +110,7 @@ def _one(path: str, present: Graph, name: str, *, as_json: bool) -> int:
         return 0
     out = output()
     line = present.entities.get(name)
-    mark = "" if line is not None else "  (not in the memory any more)"
+    mark = "" if line is not None else "  (no longer in the memory)"
     out.line(out.styled(safe(name), "bold") + f"  {safe((line or known[-1].entities[name]).entity_type)}{mark}")
     for text, when in first.items():
         day = states.when(when)[:10] + (" or earlier" if when == oldest else "")

@@ -1,8 +1,9 @@
-"""Add what another memory file holds: JSON Lines, one JSON object with entities and relations, the forms of other
-memory servers, mem0's export, the CSV and Markdown that export writes, a note in Markdown, or a folder of such notes.
-(GraphML and DOT are one-way: export writes them, import does not read them.) Nothing that is there is changed or lost:
-new entities and relations are added, entities that both have get the observations that they lack. The memory is backed
-up first."""
+"""Add the contents of another memory file: JSON Lines, one JSON object with entities and relations, the formats of
+other memory servers, mem0's export, the CSV and Markdown that export writes, a note in Markdown, or a folder of such
+notes. (GraphML and DOT are one-way: export writes them, import does not read them.) Nothing in the memory is changed or
+lost: new entities and relations are added, and entities that both have get the observations that they lack. The memory
+is backed up first.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +11,13 @@ import argparse
 from collections import Counter
 from typing import Any, Final
 
-from memory_app.commands.memory import changed, located, opened, refuse_read_only, same_file
+from memory_app.commands.memory import apply_change, locate, open_store, refuse_read_only, same_file
 from memory_app.commands.reading import read_source
 from memory_app.commands.screen.terminal import output, safe, say, working, write_json
 from memory_app.commands.upkeep import states
 from memory_app.commands.upkeep.differences import Difference, show_side, show_types
-from memory_app.commands.upkeep.inspection import judged
-from memory_app.commands.upkeep.union import united
+from memory_app.commands.upkeep.inspection import judge
+from memory_app.commands.upkeep.union import unite
 from memory_app.errors import UsageError
 from memory_app.graph.graph import Graph
 from memory_app.text import counted, shown
@@ -25,21 +26,21 @@ _LONGEST_KIND: Final = 60
 """Characters of what an item is that could not be taken: the type of a record can be any text."""
 
 EXAMPLES: Final = (
-    ("import old-memory.jsonl --dry-run", "say what would be added, change nothing"),
+    ("import old-memory.jsonl --dry-run", "show what would be added; change nothing"),
     ("import old-memory.jsonl", "add it"),
     ("import notes/", "add a folder of Markdown notes, each an entity"),
-    ("import - < export.json", "add what comes on stdin"),
+    ("import - < export.json", "add the input from stdin"),
 )
 
 
 def register(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("sources", nargs="+", metavar="SOURCE", help="a file or a folder of notes to add, - for stdin")
-    parser.add_argument("--dry-run", action="store_true", help="say what would be added, change nothing")
-    parser.add_argument("--json", action="store_true", help="print one JSON object that says what was added")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be added; change nothing")
+    parser.add_argument("--json", action="store_true", help="print the result as one JSON object")
 
 
 class _Import:
-    """One import: the graphs to add, and what came of the last time that they were added to a graph."""
+    """One import: the graphs to add, and the result of the last time that they were added to a graph."""
 
     def __init__(self, path: str, graphs: list[Graph]) -> None:
         self._path = path
@@ -52,12 +53,12 @@ class _Import:
         types: dict[str, tuple[str, str]] = {}
         for one in self._graphs:
             types.update(Difference.between(after, one).types)
-            after = united(after, one, other_lines=False)
+            after = unite(after, one, other_lines=False)
         self.difference = Difference.between(graph, after)._replace(types=types)
         return after
 
     def apply(self, graph: Graph) -> tuple[Graph, None]:
-        """For the store."""
+        """The change, for the store."""
         after = self.look(graph)
         if after is not graph:
             self.backup = states.keep_present(self._path)
@@ -65,7 +66,7 @@ class _Import:
 
 
 def run(asked: argparse.Namespace) -> int:
-    path = located(asked, writes=not asked.dry_run).path
+    path = locate(asked, writes=not asked.dry_run).path
     if not asked.dry_run:
         refuse_read_only(path)
     graphs: list[Graph] = []
@@ -77,14 +78,14 @@ def run(asked: argparse.Namespace) -> int:
             contents, not_taken = read_source(source)
             graphs.append(Graph.of(contents))
         left.update(not_taken)
-        left.update(_kind(raw) for raw in (*contents.head, *contents.tail) if judged(raw)[0])
+        left.update(_kind(raw) for raw in (*contents.head, *contents.tail) if judge(raw)[0])
     work = _Import(path, graphs)
-    with opened(path, quiet=True) as store:
+    with open_store(path, quiet=True) as store:
         if asked.dry_run:
             with working("Comparing"):
                 work.look(store.graph())
         else:
-            changed(store, work.apply, "import")
+            apply_change(store, work.apply, "import")
     if asked.json:
         write_json(_as_json(path, work, left, dry=asked.dry_run))
     else:
@@ -93,8 +94,8 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def _kind(raw: bytes) -> str:
-    """What an item that could not be taken is, in a few words."""
-    kind, text = judged(raw)
+    """The kind of an item that could not be imported, in a few words."""
+    kind, text = judge(raw)
     return "unreadable" if kind == "unreadable" else text[:_LONGEST_KIND]
 
 
@@ -110,9 +111,9 @@ def _tell(path: str, work: _Import, left: Counter[str], *, dry: bool) -> None:
         out.line("  Of another type there (the memory's own stays):")
         show_types(out, work.difference.types)
     for kind, number in left.items():
-        say(f"{counted(number, 'item')} not taken: {shown(kind)}")
+        say(f"{counted(number, 'item')} not imported: {shown(kind)}")
     if work.backup:
-        say(f"The memory as it was is kept in {safe(work.backup)}")
+        say(f"The old memory is kept in {safe(work.backup)}")
 
 
 def _as_json(path: str, work: _Import, left: Counter[str], *, dry: bool) -> dict[str, Any]:

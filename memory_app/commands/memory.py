@@ -25,11 +25,11 @@ from memory_app.text import shown
 T = TypeVar("T")
 
 _SILENCE: Final = 1.0
-"""Seconds of waiting for another writer before the person is told."""
+"""Seconds to wait for another writer before a message is printed."""
 
 
-def located(asked: argparse.Namespace, *, writes: bool = False) -> Location:
-    """As `find_memory`; what is to be said of it goes to stderr."""
+def locate(asked: argparse.Namespace, *, writes: bool = False) -> Location:
+    """As `find_memory`, with its notes printed to stderr."""
     location = find_memory(asked, writes=writes)
     for note in location.notes:
         say(f"memory-server: {note}")
@@ -37,13 +37,13 @@ def located(asked: argparse.Namespace, *, writes: bool = False) -> Location:
 
 
 def find_memory(asked: argparse.Namespace, *, writes: bool = False) -> Location:
-    """The memory that was asked for. A file of the old name is moved only by a command that `writes`."""
+    """The requested memory. Only a command that `writes` moves a file with the old name."""
     return find(asked.file, asked.profile, surroundings(os.environ, sys.argv[0]), moves=writes)
 
 
-def existing(asked: argparse.Namespace, *, writes: bool = False) -> Location:
-    """The memory that was asked for, which has to be there."""
-    location = located(asked, writes=writes)
+def require_memory(asked: argparse.Namespace, *, writes: bool = False) -> Location:
+    """The requested memory. UsageError if it does not exist."""
+    location = locate(asked, writes=writes)
     if not os.path.exists(location.path):
         raise UsageError(
             f"there is no memory at {shown(location.path)} ({location.why}) yet. "
@@ -53,9 +53,9 @@ def existing(asked: argparse.Namespace, *, writes: bool = False) -> Location:
 
 
 @contextlib.contextmanager
-def opened(path: str, *, quiet: bool = False) -> Iterator[Store]:
-    """The store of a memory. Oddities that it tolerates in the file are reported once, on stderr, unless `quiet`; that
-    no earlier state could be kept is reported in any case.
+def open_store(path: str, *, quiet: bool = False) -> Iterator[Store]:
+    """The store of a memory. What it tolerates in the file is reported once, on stderr, unless `quiet` is set; a
+    missing earlier state is always reported.
     """
     days = history_days(os.environ, sys.platform)
 
@@ -71,15 +71,15 @@ def opened(path: str, *, quiet: bool = False) -> Iterator[Store]:
 
 
 def graph_of(asked: argparse.Namespace) -> Graph:
-    """The graph of the memory that was asked for, which has to be there."""
-    with opened(existing(asked).path) as store:
+    """The graph of the requested memory. UsageError if it does not exist."""
+    with open_store(require_memory(asked).path) as store:
         return store.graph()
 
 
-def changed(store: Store, change: Callable[[Graph], tuple[Graph, T]], reason: str = "") -> T:
-    """Have the store apply a change and wait until it is saved. The change may be applied more than once.
+def apply_change(store: Store, change: Callable[[Graph], tuple[Graph, T]], reason: str = "") -> T:
+    """Apply a change through the store, and wait until it is saved. The change may be called more than once.
 
-    `reason`, the name of the command, has the present state kept in the history.
+    `reason`, the name of the command, makes the store keep the present state in the history.
     """
     future = store.submit(change, reason)
     told = False
@@ -97,14 +97,14 @@ def changed(store: Store, change: Callable[[Graph], tuple[Graph, T]], reason: st
 
 
 def refuse_read_only(path: str) -> None:
-    """StoreError if the memory file may not be written: told before anything is copied for its sake."""
+    """StoreError if the memory file may not be written. Called before anything is copied for the change."""
     real = os.path.realpath(path)
     if os.path.exists(real) and not calls.may_write(real, os.stat(real).st_mode):
-        raise StoreError(f"{shown(path)} is read-only. Make it writable (chmod u+w) if it is to be changed.")
+        raise StoreError(f"{shown(path)} is read-only. Make it writable (chmod u+w) to change it.")
 
 
 def read_whole(path: str) -> bytes:
-    """All bytes of a file, as they were at one moment. StoreError if they cannot be had."""
+    """All bytes of a file, as they were at one moment. StoreError if they cannot be read."""
     try:
         return whole.read_whole(path)
     except whole.KeepsChanging as error:
@@ -116,7 +116,7 @@ def read_whole(path: str) -> bytes:
 
 
 def contents_of(path: str) -> document.Contents:
-    """What a file that is not the store's holds; `-` is stdin. UsageError if it is no memory."""
+    """The contents of a file that is not the store's; `-` is stdin. UsageError if it is not a memory."""
     return contents_in(bytes_of(path), path)
 
 
@@ -126,18 +126,18 @@ def bytes_of(path: str) -> bytes:
 
 
 def from_stdin() -> bytes:
-    """All that comes on stdin. A person at a terminal is told how to end it."""
+    """All bytes of stdin. A person at a terminal gets a line that says how to end the input."""
     if sys.stdin.isatty():
         say("Write or paste it here. " + ("Ctrl-Z and Enter end it." if os.name == "nt" else "Ctrl-D ends it."))
     return sys.stdin.buffer.read()
 
 
 def contents_in(data: bytes, path: str) -> document.Contents:
-    """What these bytes of a file hold. UsageError if that is no memory."""
+    """The contents of these bytes of a file. UsageError if they are not a memory."""
     try:
         return document.read(data)
     except document.NotAMemory as error:
-        name = "what came on stdin" if path == "-" else shown(path)
+        name = "the input from stdin" if path == "-" else shown(path)
         raise UsageError(f"{name} is not a memory: {error}.") from error
 
 
@@ -149,8 +149,10 @@ def same_file(one: str, other: str) -> bool:
 
 
 def write_new(path: str, chunks: Iterable[bytes], *, force: bool = False) -> None:
-    """Write a new file, whole and synced or not at all; an existing one only with `force`. 0600, it holds a memory."""
-    with _told_as_written(path):
+    """Write a new file, whole and synced or not at all; `force` allows replacing an existing one. 0600, as it holds a
+    memory.
+    """
+    with _report_write_errors(path):
         try:
             (whole.write_over if force else whole.write_new)(os.path.realpath(path), chunks)
         except FileExistsError as error:
@@ -159,20 +161,20 @@ def write_new(path: str, chunks: Iterable[bytes], *, force: bool = False) -> Non
             ) from error
 
 
-def made_folder(path: str) -> None:
-    """Make a folder with its missing parents, 0700 each, if it is not there."""
-    with _told_as_written(path):
+def make_folder(path: str) -> None:
+    """Make a folder with its missing parents, 0700 each, if it does not exist."""
+    with _report_write_errors(path):
         folders.make_folders(path)
 
 
 def write_over(path: str, chunks: Iterable[bytes], check: Callable[[], None]) -> None:
     """Replace a file, or the one that a link leads to, as a whole; `check` may raise right before."""
-    with _told_as_written(path):
+    with _report_write_errors(path):
         whole.write_over(os.path.realpath(path), chunks, check)
 
 
 @contextlib.contextmanager
-def _told_as_written(path: str) -> Iterator[None]:
+def _report_write_errors(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What `import` is given: files and folders, in the form that their names or contents tell."""
+"""The input of `import`: files and folders, in the format that their names or contents show."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ONE_WAY: Final = {".graphml": "GraphML", ".dot": "DOT", ".gv": "DOT"}
 
 
 def read_source(path: str) -> Read:
-    """All that a file, a folder of notes, or stdin (`-`) holds. UsageError if it is in no form that is understood."""
+    """The whole contents of a file, a folder of notes, or stdin (`-`). UsageError if the format is not supported."""
     try:
         if path != "-" and os.path.isdir(path):
             return _folder(path)
@@ -38,15 +38,17 @@ def read_source(path: str) -> Read:
 
 
 def _folder(folder: str) -> Read:
-    """The notes of a folder and of the folders in it. What begins with a dot is a program's own, as `.obsidian`."""
+    """The notes in a folder and in its subfolders. Names that begin with a dot, such as `.obsidian`, belong to programs
+    and are skipped.
+    """
     found: list[tuple[str, str]] = []
     left: Counter[str] = Counter()
-    for here, folders, names in os.walk(folder, onerror=_not_listed):
+    for here, folders, names in os.walk(folder, onerror=_refuse_unlisted):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(name for name in names if not name.startswith(".")):
             stem, ending = os.path.splitext(name)
             if ending.lower() not in MARKDOWN:
-                left["file that is no note"] += 1
+                left["file that is not a note"] += 1
                 continue
             try:
                 found.append((stem, decoded(read_whole(os.path.join(here, name)))))
@@ -59,5 +61,5 @@ def _folder(folder: str) -> Read:
     return read
 
 
-def _not_listed(error: OSError) -> None:
+def _refuse_unlisted(error: OSError) -> None:
     raise StoreError(f"{shown(str(error.filename))} could not be read: {error.strerror or error}.") from error

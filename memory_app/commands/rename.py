@@ -1,4 +1,4 @@
-"""Give an entity another name. Its relations follow, everything else stays."""
+"""Give an entity another name. Its relations follow; everything else stays."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from memory_app.commands.upkeep import correction
 from memory_app.graph.corrections import rename_entity
 
 EXAMPLES: Final = (
-    ('rename Ann "Ann Smith"', "call Ann by her whole name"),
+    ('rename Ann "Ann Smith"', "give Ann her full name"),
     ("rename acme Acme --dry-run", "say what would change"),
 )
 
@@ -17,7 +17,7 @@ EXAMPLES: Final = (
 def register(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("old", type=correction.stored_text, metavar="OLD", help="the entity's name")
     parser.add_argument(
-        "new", type=correction.stored_text, metavar="NEW", help="its new name, which no entity may have"
+        "new", type=correction.stored_text, metavar="NEW", help="its new name; no other entity may have it"
     )
     correction.register(parser)
 

@@ -1,7 +1,8 @@
-"""Mend what check found, after a backup. Names that stand on several lines become one entity with all observations,
-repeated relations and observations are dropped, records of other programs' forms are written in ours, blank lines and
-other people's line ends go. No fact is lost: what cannot be merged is kept under the key "otherValues", and the backup
-holds the file as it was. Servers that run see the mended file at their next call."""
+"""Mend what check found, after a backup. A name on several lines becomes one entity with all observations, repeated
+relations and observations are dropped, records in other programs' forms are written in ours, and blank lines and
+foreign line ends are removed. No fact is lost: what cannot be merged is kept under the key "otherValues", and the
+backup holds the original file. Running servers see the mended file at their next call.
+"""
 
 from __future__ import annotations
 
@@ -9,37 +10,37 @@ import argparse
 import os
 from typing import Final
 
-from memory_app.commands.memory import changed, existing, opened, read_whole, refuse_read_only
+from memory_app.commands.memory import apply_change, open_store, read_whole, refuse_read_only, require_memory
 from memory_app.commands.screen.terminal import output, safe, working, write_json
 from memory_app.commands.upkeep import states
-from memory_app.commands.upkeep.inspection import holds_json, judged
+from memory_app.commands.upkeep.inspection import holds_json, judge
 from memory_app.commands.upkeep.mending import Mended, Options, mend
 from memory_app.graph.graph import Graph
 from memory_app.text import counted
 
 EXAMPLES: Final = (
-    ("repair --dry-run", "say what would be mended, change nothing"),
+    ("repair --dry-run", "show what would be mended; change nothing"),
     ("repair", "mend it"),
-    ("repair --drop-unreadable", "also move lines that nobody can read into a file of their own"),
-    ("repair --add-missing", "also make the entities that relations name and that are not there"),
+    ("repair --drop-unreadable", "also move unreadable lines into a separate file"),
+    ("repair --add-missing", "also create the missing entities that relations name"),
 )
 
 
 def register(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--dry-run", action="store_true", help="say what would be mended, change nothing")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be mended; change nothing")
     parser.add_argument(
         "--drop-unreadable", action="store_true", help="move unreadable lines to <name>.<UTC time>.unreadable beside it"
     )
     parser.add_argument(
         "--add-missing",
         action="store_true",
-        help="make an entity of type unknown for each end of a relation that lacks one",
+        help="create an entity of type unknown for each end of a relation that has none",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 class _Repair:
-    """One repair: what came of the last time that it was applied to a graph."""
+    """One repair, with the result of the last time that it was applied to a graph."""
 
     def __init__(self, path: str, asked: argparse.Namespace) -> None:
         self._path = path
@@ -50,9 +51,9 @@ class _Repair:
         self.left = 0  # unreadable lines that stay
 
     def look(self, graph: Graph) -> Mended | None:
-        """What there is to mend in the file that this graph was read from; None for nothing."""
+        """What there is to mend in the file that this graph was read from; None if nothing."""
         kept = (*graph.head, *graph.tail)
-        found = [raw for raw in kept if judged(raw)[0] == "unreadable" and not holds_json(raw)]
+        found = [raw for raw in kept if judge(raw)[0] == "unreadable" and not holds_json(raw)]
         drop = self._asked.drop_unreadable
         self.left = 0 if drop else len(found)
         mended = mend(graph, Options(self._asked.add_missing, frozenset(found if drop else ())))
@@ -62,7 +63,7 @@ class _Repair:
         return None if present in (after, after.removesuffix(b"\n")) else mended
 
     def apply(self, graph: Graph) -> tuple[Graph, None]:
-        """For the store. Copies come first: after a crash there is at worst one too many."""
+        """The change, for the store. Copies are made first: after a crash there is at worst one copy too many."""
         self.mended = self.look(graph)
         if self.mended is None:
             return graph, None
@@ -74,16 +75,16 @@ class _Repair:
 
 
 def run(asked: argparse.Namespace) -> int:
-    path = existing(asked, writes=not asked.dry_run).path
+    path = require_memory(asked, writes=not asked.dry_run).path
     if not asked.dry_run:
         refuse_read_only(path)
     repair = _Repair(path, asked)
-    with opened(path, quiet=True) as store:
+    with open_store(path, quiet=True) as store:
         if asked.dry_run:
             with working("Looking"):
                 repair.mended = repair.look(store.graph())
         else:
-            changed(store, repair.apply, "repair")
+            apply_change(store, repair.apply, "repair")
     if asked.json:
         write_json(_as_json(path, repair, dry=asked.dry_run))
     else:
@@ -108,11 +109,11 @@ def _tell(path: str, repair: _Repair, *, dry: bool) -> None:
         (len(mended.moved_out), "unreadable line", "moved out"),
     )
     done = [f"  {counted(number, noun)} {what}" for number, noun, what in parts if number]
-    for line in done or ["  line ends, blank lines and the like put in order"]:
+    for line in done or ["  line ends, blank lines and the like tidied"]:
         out.line(line)
     _tell_left(repair)
     if repair.backup:
-        out.line(f"Kept as it was, for restore: {safe(os.path.basename(repair.backup))}")
+        out.line(f"The old file is kept, for restore: {safe(os.path.basename(repair.backup))}")
     if repair.side_file:
         out.line(f"The unreadable lines are in {safe(os.path.basename(repair.side_file))}")
 

@@ -1,6 +1,7 @@
-"""Bring a backup back, or a state of the history: the memory as it was right before the change of that time. The
-present file is backed up first, so a restore can be taken back by another one. To get back only what a change took
-away, and to keep what is newer, use undo. Servers that run see the restored memory at their next call."""
+"""Restore a backup, or a state of the history: the memory as it was right before the change at that time. The present
+file is backed up first, so another restore can reverse this one. To bring back only what a change removed, and to keep
+what is newer, use undo. Running servers see the restored memory at their next call.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import time
 from typing import Any, Final
 
 from memory_app.commands import backup
-from memory_app.commands.memory import changed, located, opened, read_whole, refuse_read_only, write_over
+from memory_app.commands.memory import apply_change, locate, open_store, read_whole, refuse_read_only, write_over
 from memory_app.commands.screen.terminal import output, safe, say, write_json
 from memory_app.commands.upkeep import states
 from memory_app.commands.upkeep.differences import Difference
@@ -24,11 +25,11 @@ from memory_app.storage.history import Generation
 from memory_app.text import shown
 
 EXAMPLES: Final = (
-    ("restore", "bring the newest backup back"),
+    ("restore", "restore the newest backup"),
     ("restore --list", "show the backups and the states of the history"),
-    ("restore 3 --dry-run", "say what bringing the third newest backup back would change"),
-    ('restore "2026-01-31 19:00:00"', "bring back what has this time in the list"),
-    ("restore ~/backups/memory.jsonl.20260131T180000Z.bak", "bring a file back, wherever it is"),
+    ("restore 3 --dry-run", "show what restoring the third newest backup would change"),
+    ('restore "2026-01-31 19:00:00"', "restore the state with this time in the list"),
+    ("restore ~/backups/memory.jsonl.20260131T180000Z.bak", "restore a file from any place"),
 )
 
 
@@ -37,25 +38,25 @@ def register(parser: argparse.ArgumentParser) -> None:
         "backup",
         nargs="?",
         metavar="WHICH",
-        help="a number or a time of --list, or a path (default: the newest backup that is whole)",
+        help="a number or a time from --list, or a path (default: the newest whole backup)",
     )
     parser.add_argument(
-        "--from", dest="folder", metavar="FOLDER", help="where the copies are (default: beside the file)"
+        "--from", dest="folder", metavar="FOLDER", help="the folder of the copies (default: beside the file)"
     )
-    parser.add_argument("--list", action="store_true", help="list backups and states of the history; restores none")
-    parser.add_argument("--dry-run", action="store_true", help="say what would change, change nothing")
+    parser.add_argument("--list", action="store_true", help="list backups and states of the history; restore none")
+    parser.add_argument("--dry-run", action="store_true", help="show what would change; change nothing")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(asked: argparse.Namespace) -> int:
-    path = located(asked, writes=not asked.dry_run and not asked.list).path
+    path = locate(asked, writes=not asked.dry_run and not asked.list).path
     if asked.list:
         _list(path, asked.folder, as_json=asked.json)
         return 0
     if asked.backup is None:
         state = states.newest(path, asked.folder, _tell_note)
     else:
-        state = states.chosen(asked.backup, path, asked.folder, _tell_note)
+        state = states.choose(asked.backup, path, asked.folder, _tell_note)
     wanted = Graph.of(state.contents)
     present = read_whole(path) if os.path.exists(path) else None
     difference = Difference.between(_graph(present), wanted)
@@ -64,7 +65,7 @@ def run(asked: argparse.Namespace) -> int:
         return 0
     refuse_read_only(path)
     if present is None or document.reads_as_memory(present):
-        kept = _restored(path, state.data, wanted)
+        kept = _restore(path, state.data, wanted)
     else:
         kept = _replace(path, wanted)
     _tell(asked.json, difference, state, kept, dry=False)
@@ -72,7 +73,9 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def _list(path: str, folder: str | None, *, as_json: bool) -> None:
-    """All states, newest first. Backups have the numbers of `backup --list`; a state of the history has its time."""
+    """Print all states, newest first. Backups have the numbers of `backup --list`; a state of the history has its
+    time.
+    """
     found = states.all_of(path, folder)
     if as_json:
         write_json([backup.as_json_of(one) if isinstance(one, Copy) else _kept_as_json(one) for one in found])
@@ -89,7 +92,7 @@ def _list(path: str, folder: str | None, *, as_json: bool) -> None:
         else:
             before = f"before the {one.reason}" if one.reason else "before a change"
             out.line(f"     {states.time_of(one)}  {one.size:>12,} bytes  {one.stamp}  {out.styled(before, 'dim')}")
-    out.line(out.styled("restore takes the number of a backup, and the time of any of them", "dim"))
+    out.line(out.styled("restore accepts the number of a backup, or the time of any of them", "dim"))
 
 
 def _kept_as_json(one: Generation) -> dict[str, Any]:
@@ -100,8 +103,10 @@ def _tell_note(note: str) -> None:
     say(f"memory-server: {note}")
 
 
-def _restored(path: str, data: bytes, wanted: Graph) -> str | None:
-    """Have the store write the wanted graph; the backup of what it replaces, None if there was nothing to replace."""
+def _restore(path: str, data: bytes, wanted: Graph) -> str | None:
+    """Write the chosen graph through the store, and return the backup of the file that it replaces; None if there was
+    no file.
+    """
 
     def change(graph: Graph) -> tuple[Graph, str | None]:
         present = read_whole(path) if os.path.exists(path) else None
@@ -109,14 +114,14 @@ def _restored(path: str, data: bytes, wanted: Graph) -> str | None:
             return graph, None
         return wanted, None if present is None else states.back_up(path, present)[0]
 
-    with opened(path) as store:
-        return changed(store, change, "restore")
+    with open_store(path) as store:
+        return apply_change(store, change, "restore")
 
 
 def _replace(path: str, wanted: Graph) -> str:
-    """Replace a present file that is no memory, and so cannot be the store's; its backup.
+    """Replace a present file that is not a memory, and so cannot be opened by the store; return its backup.
 
-    Under the lock it is copied first, then replaced as a whole: there is no moment without a file.
+    It is copied under the lock first, then replaced as a whole: the file exists at every moment.
     """
     lock = Lock(path)
     lock.acquire(time.monotonic() + WAIT)
@@ -126,7 +131,7 @@ def _replace(path: str, wanted: Graph) -> str:
 
         def check() -> None:
             if not lock.held() or read_whole(path) != present:
-                raise StoreError(f"{shown(path)} was changed by another program just now; it was left as it is.")
+                raise StoreError(f"{shown(path)} was changed by another program just now, so it was left unchanged.")
 
         write_over(path, wanted.chunks(), check)
         return kept
@@ -151,11 +156,11 @@ def _tell(as_json: bool, difference: Difference, state: State, kept: str | None,
     out = output()
     if dry:
         out.line(f"Restoring {safe(chosen)} would change:")
-        difference.show(out, "only in the present memory, would go", f"only {state.where}, would come back")
+        difference.show(out, "only in the present memory, would be removed", f"only {state.where}, would come back")
         return
     if kept is None and difference.is_empty:
-        out.line(f"The memory is the same as {safe(chosen)} already.")
+        out.line(f"The memory is already the same as {safe(chosen)}.")
         return
     out.line(f"Restored {safe(chosen)}")
     if kept:
-        say(f"The memory as it was is kept in {safe(kept)}")
+        say(f"The old memory is kept in {safe(kept)}")

@@ -1,6 +1,7 @@
-"""Find entities by words in their name, type or observations, as the search_nodes tool does: small and capital letters,
-accents and widths of letters do not matter; if nothing holds the words as they stand together, what holds all of them
-anywhere is found, else what comes near."""
+"""Find entities by words in their name, type or observations, as the search_nodes tool does. Case, accents and the
+width of letters do not matter. If nothing contains the words exactly as given, entities that contain all of them
+anywhere are found, else similar ones.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ EXAMPLES: Final = (
     ("search green tea", "find who likes green tea"),
     ("search lisbon --limit 5", "show the first five only"),
     ('search "*" --type company', "list all companies"),
-    ("search cafe --json", "print what was found for a program"),
+    ("search cafe --json", "print the result for a program"),
 )
 
 _MOST: Final = 5
@@ -60,7 +61,7 @@ def run(asked: argparse.Namespace) -> int:
         return 1
     out = output()
     if loose:
-        out.line("No entity holds all of these words. These come near, the best first.")
+        out.line("No entity contains all of these words. The closest matches, best first:")
         out.line()
     words = [fold(query), *fold(query).split()]
     for line in shown:

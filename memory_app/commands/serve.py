@@ -1,8 +1,9 @@
-"""Serve the memory: with --http to many clients over the network (Streamable HTTP, at the path /mcp), else to one
+"""Serve the memory: with --http to many clients over the network (Streamable HTTP, at the path /mcp), otherwise to one
 client over stdin and stdout, as without any command.
 
 On a loopback address (the default) no token is needed. Any other address needs a bearer token, from MEMORY_HTTP_TOKEN
-or --token-file. There is no TLS: put a proxy in front. `help http` shows how, and how to run it as a service."""
+or --token-file. There is no TLS: put a proxy in front. `help http` shows how, and how to run it as a service.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ import secrets
 import sys
 from typing import Any, Final
 
-from memory_app.commands.memory import located
+from memory_app.commands.memory import locate
 from memory_app.commands.screen.terminal import output
 from memory_app.disk.folders import make_folders
 from memory_app.errors import UsageError
@@ -27,11 +28,11 @@ from memory_app.server.stderr import Notices
 from memory_app.text import shown
 
 EXAMPLES: Final = (
-    ("serve --http 8765", "serve programs of this machine at http://127.0.0.1:8765/mcp"),
+    ("serve --http 8765", "serve programs on this machine at http://127.0.0.1:8765/mcp"),
     ("token add ann --token-file tokens", "make a token for Ann, keep its digest in a private file, print it once"),
-    ("serve --http 0.0.0.0:8765 --token-file tokens", "serve other machines, which have to show one of these tokens"),
+    ("serve --http 0.0.0.0:8765 --token-file tokens", "serve other machines, which need one of these tokens"),
     ("serve --http 8765 --memory work=work.jsonl --memory home=home.jsonl", "serve two memories"),
-    ("serve --http unix:memory.sock", "serve this user alone, through a Unix socket"),
+    ("serve --http unix:memory.sock", "serve only this user, through a Unix socket"),
     ("serve --read-only", "serve one client that may only read"),
 )
 
@@ -59,13 +60,15 @@ def register(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow-host",
         metavar="NAME",
-        help="a name by which clients reach the server, as behind a proxy; may be repeated",
+        help="a name by which clients reach the server, such as behind a proxy; may be repeated",
         **several,
     )
     parser.add_argument(
         "--allow-origin", metavar="URL", help="a web page's origin that may use the server; may be repeated", **several
     )
-    parser.add_argument("--path", metavar="PREFIX", default="", help="what a proxy leaves before /mcp, as /office")
+    parser.add_argument(
+        "--path", metavar="PREFIX", default="", help="the path that a proxy keeps before /mcp, such as /office"
+    )
     parser.add_argument(
         "--trusted-proxy",
         metavar="ADDRESS",
@@ -77,12 +80,16 @@ def register(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-streams", metavar="N", type=int, default=1024, help="open streams for each token (default: 1024)"
     )
-    parser.add_argument("--access-log", action="store_true", help="say each request's id, method and status on stderr")
-    parser.add_argument("--audit-log", metavar="FILE", help="append who called which tool, without any contents")
+    parser.add_argument("--access-log", action="store_true", help="log each request's id, method and status to stderr")
     parser.add_argument(
-        "--session-key", metavar="FILE", help="the key by which sessions survive a restart; made if it is not there"
+        "--audit-log", metavar="FILE", help="append to this file who called which tool, without any contents"
     )
-    parser.add_argument("--new-token", action="store_true", help="make a token without a name, print it, and end")
+    parser.add_argument(
+        "--session-key",
+        metavar="FILE",
+        help="the file with the key by which sessions survive a restart; created if missing",
+    )
+    parser.add_argument("--new-token", action="store_true", help="make a token without a name, print it, and exit")
 
 
 def run(asked: argparse.Namespace) -> int:
@@ -92,7 +99,7 @@ def run(asked: argparse.Namespace) -> int:
         return _serve_http(asked)
     given = [f"--{name.replace('_', '-')}" for name in _OF_HTTP if getattr(asked, name)]
     if given:
-        raise UsageError(f"{' and '.join(given)} {'belong' if given[1:] else 'belongs'} to --http. Add --http PORT.")
+        raise UsageError(f"{' and '.join(given)} {'need' if given[1:] else 'needs'} --http. Add --http PORT.")
     return start.serve(asked.file, asked.profile, read_only=asked.read_only)
 
 
@@ -111,14 +118,14 @@ def _make_token(path: str | None) -> int:
 
 
 def _serve_http(asked: argparse.Namespace) -> int:
-    granted = _granted(asked)
+    granted = _read_access(asked)
     end_at_once_on_signals()
     report = Notices(sys.maxsize if asked.access_log else _LOGGED)
     paths = _memories(asked, report)
     if granted.tokens is None and not granted.address.is_unix and (others := _other_users()):
         report(
-            f"no token is asked for, so every user of this machine ({', '.join(others)}) can read and change the "
-            "memory; --token-file asks for one, and --http unix:PATH serves you alone"
+            f"no token is required, so every user of this machine ({', '.join(others)}) can read and change the "
+            "memory; --token-file requires one, and --http unix:PATH serves you alone"
         )
     key = _session_key(asked, report)
     try:
@@ -129,18 +136,18 @@ def _serve_http(asked: argparse.Namespace) -> int:
                 f"this Python ({shown(sys.executable)}) was built without ssl, which serving over HTTP needs. "
                 "Use another Python; over stdio this one serves."
             ) from None
-        raise UsageError(f"what serving over HTTP needs is not there ({error.name}).") from None
+        raise UsageError(f"a package that serving over HTTP needs is missing ({error.name}).") from None
     return serve(paths, report, granted, key)
 
 
-def _granted(asked: argparse.Namespace) -> Access:
+def _read_access(asked: argparse.Namespace) -> Access:
     if not 0 < asked.max_body <= _LARGEST_BODY_MIB:
         raise UsageError(f"--max-body {asked.max_body:g}: give MiB, {_LARGEST_BODY_MIB} at most.")
     if asked.rate < 0 or asked.max_streams < 1:
         raise UsageError("--rate and --max-streams: give a number of one or more.")
     for origin in asked.allow_origin:
         if not hosts.origin_of(origin):
-            raise UsageError(f"--allow-origin {origin}: give an origin as in https://notes.example.org.")
+            raise UsageError(f"--allow-origin {origin}: give an origin such as https://notes.example.org.")
     names = tuple(asked.allow_host)
     granted = access(asked.http, asked.token_file, names, asked.read_only, os.environ, needs_token=asked.require_token)
     return granted._replace(
@@ -157,7 +164,7 @@ def _granted(asked: argparse.Namespace) -> Access:
 
 def _memories(asked: argparse.Namespace, report: Notices) -> dict[str, str]:
     if not asked.memory:
-        location = located(asked, writes=not asked.read_only)
+        location = locate(asked, writes=not asked.read_only)
         report(f"memory file: {shown(location.path)} ({location.why})")
         return {"": location.path}
     if asked.file or asked.profile:
@@ -167,9 +174,10 @@ def _memories(asked: argparse.Namespace, report: Notices) -> dict[str, str]:
         found = _MEMORY.fullmatch(given)
         if found is None or found[1] in _RESERVED or found[1] in paths:
             raise UsageError(
-                f"--memory {given}: give a new name in small letters and digits and a file, as in work=/srv/work.jsonl."
+                f"--memory {given}: give a new name of lower-case letters and digits, and a file, such as "
+                "work=/srv/work.jsonl."
             )
-        location = located(argparse.Namespace(file=found[2], profile=None), writes=not asked.read_only)
+        location = locate(argparse.Namespace(file=found[2], profile=None), writes=not asked.read_only)
         paths[found[1]] = location.path
     if len({os.path.realpath(path) for path in paths.values()}) < len(paths):
         raise UsageError("Two of the memories are one file. Give each a file of its own.")
@@ -179,7 +187,7 @@ def _memories(asked: argparse.Namespace, report: Notices) -> dict[str, str]:
 
 
 def _session_key(asked: argparse.Namespace, report: Notices) -> bytes:
-    """By which sessions survive a restart; without a place to keep it they last as long as this process."""
+    """The key with which sessions survive a restart. Without a place to store it they last as long as this process."""
     folder = data_folder(os.environ, sys.platform)
     beside = f"{asked.token_file}.session-key" if asked.token_file else None
     places = [asked.session_key] if asked.session_key else [beside, folder and os.path.join(folder, "session-key")]
@@ -197,7 +205,7 @@ def _session_key(asked: argparse.Namespace, report: Notices) -> bytes:
 
 
 def _other_users() -> list[str]:
-    """Names of other people with an account on this machine, three at most."""
+    """The names of other people with an account on this machine, at most three."""
     if sys.platform == "win32":
         return []
     import pwd

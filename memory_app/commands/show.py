@@ -1,13 +1,13 @@
-"""Show an entity: its type, everything that is observed of it, and every entity that it is connected to. Small and
-capital letters and accents do not matter where only one name fits. If one of several names is missing the others are
-shown."""
+"""Show an entity: its type, all its observations, and every entity that it is connected to. Case and accents do not
+matter if only one name matches. If one of several names is missing, the others are still shown.
+"""
 
 from __future__ import annotations
 
 import argparse
 from typing import Final
 
-from memory_app.commands.memory import existing, opened
+from memory_app.commands.memory import open_store, require_memory
 from memory_app.commands.screen import portrait
 from memory_app.commands.screen.terminal import output, say, write_json
 from memory_app.commands.upkeep import past, states
@@ -16,8 +16,8 @@ from memory_app.jsonl.records import EntityLine
 from memory_app.text import fold, shown
 
 EXAMPLES: Final = (
-    ("show Ann", "show what is known of Ann"),
-    ('show "Ann Smith" Acme', "show two entities; a name with spaces stands in quotes"),
+    ("show Ann", "show the facts about Ann"),
+    ('show "Ann Smith" Acme', "show two entities; put a name with spaces in quotes"),
     ("show Ann --json", "print it for a program"),
 )
 
@@ -28,15 +28,15 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 def run(asked: argparse.Namespace) -> int:
-    path = existing(asked).path
-    with opened(path) as store:
+    path = require_memory(asked).path
+    with open_store(path) as store:
         graph = store.graph()
     lines, status = [], 0
     for name in asked.names:
-        line = _named(graph, name)
+        line = _find(graph, name)
         if isinstance(line, str):
             gone = past.last_seen(path, name)
-            was = "" if gone is None else f" It was there until {states.time_of(gone)}: undo --list, or history NAME."
+            was = "" if gone is None else f" It existed until {states.time_of(gone)}: undo --list, or history NAME."
             say(f"memory-server: {line}{was}")
             status = 1
         else:
@@ -52,8 +52,10 @@ def run(asked: argparse.Namespace) -> int:
     return status
 
 
-def _named(graph: Graph, name: str) -> EntityLine | str:
-    """The entity of this name, or the only one whose name differs in case and accents alone; else what to say."""
+def _find(graph: Graph, name: str) -> EntityLine | str:
+    """The entity with this name, or the only one whose name differs only in case and accents; else a message for the
+    person.
+    """
     line = graph.entities.get(name)
     if line is not None:
         return line
@@ -62,7 +64,7 @@ def _named(graph: Graph, name: str) -> EntityLine | str:
     if len(same) == 1:
         return graph.entities[same[0]]
     near = same or [other for other in graph.entities if wanted in fold(other)] or _similar(wanted, graph)
-    hint = f" Did you mean {' or '.join(shown(other) for other in near[:3])}?" if near else " Try: search"
+    hint = f" Did you mean {' or '.join(shown(other) for other in near[:3])}?" if near else " Try: search."
     return f"no entity is named {shown(name)}.{hint}"
 
 

@@ -1,5 +1,6 @@
-"""Count what is in the memory: entities by type, relations by type, who is connected most, how large an answer with the
-whole memory would be."""
+"""Count the contents of the memory: entities by type, relations by type, the most connected entities, and the size of
+an answer with the whole memory.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import os
 from collections import Counter
 from typing import Any, Final
 
-from memory_app.commands.memory import existing, opened
+from memory_app.commands.memory import open_store, require_memory
 from memory_app.commands.screen.terminal import Terminal, columns, cut, output, padded, safe, width, write_json
 from memory_app.graph.graph import Graph
 from memory_app.text import counted
@@ -33,9 +34,9 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 def run(asked: argparse.Namespace) -> int:
-    location = existing(asked)
-    with opened(location.path) as store:
-        numbers = _counted(store.graph())
+    location = require_memory(asked)
+    with open_store(location.path) as store:
+        numbers = _count(store.graph())
     numbers = {"file": location.path, "bytes": os.stat(location.path).st_size, **numbers}
     if asked.json:
         write_json(numbers)
@@ -44,7 +45,7 @@ def run(asked: argparse.Namespace) -> int:
     return 0
 
 
-def _counted(graph: Graph) -> dict[str, Any]:
+def _count(graph: Graph) -> dict[str, Any]:
     observations: list[int] = []
     size = longest = 0
     types: Counter[str] = Counter()
@@ -90,12 +91,12 @@ def _show(out: Terminal, numbers: dict[str, Any]) -> None:
     for number, noun, what in (
         (numbers["unconnected"], "entity", "without a relation"),
         (numbers["withoutObservations"], "entity", "without an observation"),
-        (numbers["relationsToMissingEntities"], "relation", "to entities that are not there (see check)"),
+        (numbers["relationsToMissingEntities"], "relation", "to missing entities (see check)"),
     ):
         if number:
             out.line(f"{counted(number, noun)} {what}")
     tokens = numbers["tokensOfAll"]
-    warning = ": more than many clients accept; search_nodes and limit give less at a time" if tokens > _REFUSED else ""
+    warning = ": more than many clients accept; use search_nodes, or limit" if tokens > _REFUSED else ""
     out.line(f"The whole memory as one answer is about {tokens:,} tokens{warning}")
 
 

@@ -1,6 +1,7 @@
-"""Bring back what a change took away: entities, observations, relations. What was added since stays. Without a number
-it is the last change; an undo is itself a change, so a second undo takes back the first. The changes of the last 30
-days are known, as far as they took something away (see `help correcting`)."""
+"""Bring back what a change removed: entities, observations, relations. What was added since stays. Without a number,
+the last change is undone. An undo is itself a change, so a second undo reverses the first. Changes of the last 30 days
+can be undone if they removed something (see `help correcting`).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import argparse
 import os
 from typing import Any, Final
 
-from memory_app.commands.memory import changed, located, opened, refuse_read_only
+from memory_app.commands.memory import apply_change, locate, open_store, refuse_read_only
 from memory_app.commands.screen.terminal import output, say, write_json
 from memory_app.commands.upkeep import past, states
 from memory_app.commands.upkeep.differences import Difference
@@ -16,35 +17,35 @@ from memory_app.commands.upkeep.past import Step
 from memory_app.graph.graph import Graph
 
 EXAMPLES: Final = (
-    ("undo", "bring back what the last change took away"),
+    ("undo", "bring back what the last change removed"),
     ("undo --list", "show the changes that can be undone, with their numbers"),
-    ("undo 3 --dry-run", "say what undoing the third newest would change"),
+    ("undo 3 --dry-run", "show what undoing the third newest would change"),
 )
 
 
 def register(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("which", nargs="?", default="1", metavar="N", help="a number or time of --list (default: 1)")
-    parser.add_argument("--list", action="store_true", help="list the changes; undoes none")
-    parser.add_argument("--dry-run", action="store_true", help="say what would change, change nothing")
+    parser.add_argument("which", nargs="?", default="1", metavar="N", help="a number or time from --list (default: 1)")
+    parser.add_argument("--list", action="store_true", help="list the changes; undo none")
+    parser.add_argument("--dry-run", action="store_true", help="show what would change; change nothing")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(asked: argparse.Namespace) -> int:
-    path = located(asked, writes=not asked.dry_run and not asked.list).path
-    with opened(path, quiet=True) as store:
+    path = locate(asked, writes=not asked.dry_run and not asked.list).path
+    with open_store(path, quiet=True) as store:
         if asked.list:
             return _list(path, store.graph(), as_json=asked.json)
-        step = past.chosen(asked.which, path, store.graph())
+        step = past.choose(asked.which, path, store.graph())
         if not asked.dry_run:
             refuse_read_only(path)
         stamp = os.path.basename(step.generation.path)
 
         def change(graph: Graph) -> tuple[Graph, Difference]:
-            # Found anew: what others have changed since belongs to their own steps.
-            after = past.chosen(stamp, path, graph).undo(graph)
+            # Found again: later changes of others belong to their own steps.
+            after = past.choose(stamp, path, graph).undo(graph)
             return after, Difference.between(graph, after)
 
-        done = change(store.graph())[1] if asked.dry_run else changed(store, change, "undo")
+        done = change(store.graph())[1] if asked.dry_run else apply_change(store, change, "undo")
     _tell(step, done, asked)
     return 0
 
@@ -56,13 +57,13 @@ def _tell(step: Step, done: Difference, asked: argparse.Namespace) -> None:
     out = output()
     when = states.when(step.generation.seconds)
     if done.is_empty:
-        out.line(f"There is nothing to bring back: all that the change of {when} took away is there.")
+        out.line(f"There is nothing to bring back: everything that the change of {when} removed is there.")
         return
     out.line(f"{'Undoing' if asked.dry_run else 'Undid'} {_what(step)} of {when}:")
     would = "would " if asked.dry_run else ""
     done.show(out, f"{would}go" if would else "gone", f"{would}come back" if would else "back")
     if not asked.dry_run:
-        say("To take this back: undo")
+        say("To reverse this: undo")
 
 
 def _list(path: str, present: Graph, *, as_json: bool) -> int:
@@ -72,7 +73,7 @@ def _list(path: str, present: Graph, *, as_json: bool) -> int:
         return 0
     out = output()
     if not found:
-        out.line("The history holds no change that could be undone.")
+        out.line("The history contains no change that can be undone.")
     for step in found:
         when = states.time_of(step.generation)
         out.line(f"{step.number:>3}  {when}  {out.styled(_what(step), 'bold')}")

@@ -1,11 +1,13 @@
-"""Look at the memory in the browser: a graph, a search, tables. In a terminal the page is alive: it shows each change
-as it happens, and corrects what is wrong. It is served to your browser alone, until you press Ctrl-C or have closed it.
+"""Look at the memory in the browser: a graph, a search, tables. Run in a terminal, the page is live: it shows each
+change as it happens, and you can correct the memory in it. It is served only to your browser, until you press Ctrl-C or
+close it.
 
 With --output, or without a terminal, one page is written that shows the memory as it is now, needs no network and sends
-nothing anywhere. It is a private file among your temporary files, unless --output names another.
+nothing anywhere. It is a private file in your temporary folder, unless --output names another file.
 
-A browser from a snap or flatpak cannot read temporary files: add --no-open and open the address that is printed, or
-write the page to your home folder: --output ~/memory.html"""
+A browser from a snap or flatpak cannot read temporary files: add --no-open and open the printed address, or write the
+page to your home folder: --output ~/memory.html
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ from typing import Final
 from urllib.parse import quote, urlencode
 
 from memory_app import viewer
-from memory_app.commands.memory import existing, opened, same_file, write_new
+from memory_app.commands.memory import open_store, require_memory, same_file, write_new
 from memory_app.commands.screen.terminal import output, safe, say
 from memory_app.commands.upkeep import past
 from memory_app.commands.upkeep.differences import Difference
@@ -45,7 +47,7 @@ EXAMPLES: Final = (
 _PAGE: Final = re.compile(rf"memory-view-[0-9a-f]{{32}}\.html({TEMPORARY.pattern})?")
 _PROFILE: Final = re.compile(r"memory(-[A-Za-z0-9._-]{1,64})?\.jsonl")
 _OLD: Final = 24 * 3600.0
-"""Seconds after which nobody reads a page among the temporary files any more."""
+"""Seconds after which nobody still reads a page among the temporary files."""
 _LOGGED: Final = 4000
 """Characters on the terminal about what goes wrong while the page is open."""
 
@@ -54,15 +56,15 @@ def register(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("entity", metavar="NAME", nargs="?", help="the entity to begin with")
     parser.add_argument("--output", "-o", metavar="PATH", help="write the page as it is now to this file")
     parser.add_argument("--force", action="store_true", help="replace the file of --output if it exists")
-    parser.add_argument("--no-open", action="store_true", help="start no browser, only say where the page is")
+    parser.add_argument("--no-open", action="store_true", help="start no browser, only print where the page is")
     parser.add_argument("--read-only", action="store_true", help="a page that cannot change the memory")
 
 
 def run(asked: argparse.Namespace) -> int:
-    location = existing(asked)
+    location = require_memory(asked)
     if asked.output is not None and same_file(asked.output, location.path):
         raise UsageError("--output is the memory file itself. Name another file.")
-    with opened(location.path) as store:
+    with open_store(location.path) as store:
         graph = store.graph()
     if asked.entity is not None and asked.entity not in graph.entities and asked.entity not in graph.touching:
         raise UsageError(f"no entity has the name {shown(asked.entity)}. Look for it with: search")
@@ -89,7 +91,9 @@ def _serve(asked: argparse.Namespace, path: str) -> int:
         from memory_app.server.http import lookback, page
         from memory_app.server.stderr import Notices
     except ModuleNotFoundError as error:
-        raise UsageError(f"what serving the page needs is not there ({error.name}). Use --output FILE.") from None
+        raise UsageError(
+            f"a package that serving the page needs is missing ({error.name}). Use --output FILE."
+        ) from None
     token = secrets.token_urlsafe(32)
     fragment = urlencode({"token": token} | ({"open": asked.entity} if asked.entity else {}))
     door = _Door()
@@ -99,7 +103,7 @@ def _serve(asked: argparse.Namespace, path: str) -> int:
             output().line(f"{address}#{fragment}")
         else:
             threading.Thread(target=door.open, args=(f"{address}#{fragment}",), daemon=True).start()
-        say(f"Looking at {shown(path)}. Ctrl-C ends it, and so does closing the page.")
+        say(f"Looking at {shown(path)}. Press Ctrl-C or close the page to end.")
 
     reading = lookback.Past(past.graph_at, lambda one, other: Difference.between(one, other).as_json("before", "after"))
     view = page.View(viewer.served_page(), _memories(asked, path), token, reading, asked.read_only)
@@ -110,7 +114,7 @@ def _serve(asked: argparse.Namespace, path: str) -> int:
 
 
 def _memories(asked: argparse.Namespace, path: str) -> Mapping[str, str]:
-    """The memory that was asked for, and the profiles beside it unless it was named as a file."""
+    """The requested memory, and the profiles beside it unless it was named as a file."""
     found = {os.path.basename(path): path}
     if asked.file is None:
         with contextlib.suppress(OSError):
@@ -121,7 +125,7 @@ def _memories(asked: argparse.Namespace, path: str) -> Mapping[str, str]:
 
 
 class _Door:
-    """The private file through which the browser learns the address: on a command line other users would see it."""
+    """The private file through which the browser gets the address: on a command line other users would see it."""
 
     def __init__(self) -> None:
         self._folder: str | None = None
@@ -129,7 +133,7 @@ class _Door:
         self._closed = False
 
     def open(self, address: str) -> None:
-        """Start the browser. Where there is none, or no file can be made, say the address."""
+        """Start the browser. If there is none, or the file cannot be written, print the address."""
         try:
             with self._lock:
                 if self._closed:
@@ -138,7 +142,7 @@ class _Door:
                 path = os.path.join(self._folder, "open.html")
                 fd = calls.create(path)
                 try:
-                    calls.write_all(fd, [_leads_to(address).encode()])
+                    calls.write_all(fd, [_redirect_page(address).encode()])
                 finally:
                     calls.close(fd)
             if _open(pathlib.Path(path).as_uri()):
@@ -150,7 +154,7 @@ class _Door:
         output().line(address)
 
     def close(self) -> None:
-        """Remove the file: the page is open, or is no longer there."""
+        """Remove the file: the page has been opened, or is gone."""
         with self._lock, contextlib.suppress(OSError):
             self._closed = True
             if self._folder is not None:
@@ -159,8 +163,8 @@ class _Door:
                 self._folder = None
 
 
-def _leads_to(address: str) -> str:
-    """A page that leads to the address, which holds no character that HTML would read as anything else."""
+def _redirect_page(address: str) -> str:
+    """A page that leads to the address, which contains no character with a meaning in HTML."""
     return (
         '<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer">'
         f'<meta http-equiv="refresh" content="0; url={address.replace("&", "&amp;")}"><title>Memory</title>'
@@ -169,12 +173,12 @@ def _leads_to(address: str) -> str:
 
 def _temporary() -> str:
     folder = tempfile.gettempdir()
-    _tidy(folder)
+    _remove_old_pages(folder)
     return os.path.join(folder, f"memory-view-{os.urandom(16).hex()}.html")
 
 
-def _tidy(folder: str) -> None:
-    """Remove our pages of days before: each is a copy of somebody's memory."""
+def _remove_old_pages(folder: str) -> None:
+    """Remove our pages of earlier days: each is a copy of somebody's memory."""
     with contextlib.suppress(OSError):
         for name in os.listdir(folder):
             if _PAGE.fullmatch(name):

@@ -4,8 +4,8 @@
    else what differs by one letter, else longer words that hold it.
 2. An entity's score is the sum over the terms of rarity times likeness, more in the name, some in the type; the types
    of its relations count, and its neighbours' names where something of its own is asked for too.
-3. Nothing is an answer unless a name was asked for, or a good part of what was asked for is there: words that the
-   memory does not know weigh as much as the rarest that it knows.
+3. Nothing is an answer unless a name was asked for, or half of what was asked for is there, of a list of three words
+   or more a third: words that the memory does not know weigh as much as the rarest that it knows.
 
 The index belongs to whoever has taken it out of the snapshot's `word_index`; another caller meanwhile makes his own.
 With too little memory for it a smaller one is made, of what looks like the query's words alone, and dropped again.
@@ -14,6 +14,7 @@ Pure but for that: no I/O, no clock, no thread.
 
 from __future__ import annotations
 
+import re
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
@@ -98,9 +99,10 @@ class _Search:
         total = self._total(asked)
         self._misses_name = any(one.term.proper and not one.words for one in asked)
         self._misses_any = any(not one.words and not one.term.weak and not one.term.run for one in asked)
-        # Of a sentence most has to be there; of words one after the other, which are tried at a venture, less.
+        # Of a sentence half has to be there, and of two words more than one; of longer lists, whose words are tried
+        # at a venture, more than one of three.
         count = sum(not one.term.weak for one in asked)
-        self._needed = 0.4 if count <= 2 else 0.2
+        self._needed = 0.5 if count <= 2 else 0.35
         if self._misses_name or self._query.is_sentence:
             self._needed = 0.6 if self._misses_name else 0.5
         scored: dict[int, tuple[float, EntityLine]] = {}
@@ -231,7 +233,7 @@ class _Search:
         relations, neighbours = self._around(line)
         told_type, told_name = self._told(line, asked)
         score = held = named = beside = 0.0
-        strong = 0
+        strong, beside_it = 0, False
         single = [0.0] * len(texts)
         # All that a term is compared with: most terms have nothing in common with an entity.
         everything = {*name, *kind, *relations[0], *relations[1], *neighbours, *told_name}.union(*texts)
@@ -262,9 +264,12 @@ class _Search:
                 like = 0.7 * _best(one.words, neighbours)
             sure = like**2 if self._misses_any and like < 0.95 else 1.0 if like >= 0.7 else like
             held += sure * one.rarity * one.term.weight * (0.3 if one.term.weak else 1.0)
-            strong += like >= 0.7 and not one.term.weak and one.rarity > 0.25 * self._highest and not one.term.run
+            if like >= 0.7 and one.rarity > 0.25 * self._highest and not one.term.run:
+                strong += not one.term.weak
+                beside_it |= one.term.weak and not one.term.exact  # "number" says something beside "frame", "is" not
             as_name = max(in_name, in_told)
-            if as_name >= 0.6 and not one.term.weak and one.name_rarity >= 0.4 * self._highest:
+            sure_name = 0.9 if self._misses_name else 0.6
+            if as_name >= sure_name and not one.term.weak and one.name_rarity >= 0.4 * self._highest:
                 # "code" is not the name of "Coding Style" where nothing else that was asked for is there.
                 sureness = as_name**2 if self._misses_any else 1.0
                 named += sureness * max(self._share(one, name), self._share(one, told_name))
@@ -282,8 +287,8 @@ class _Search:
             score *= 1.0 + sum(phrase in whole for phrase in self._query.phrases)
         fits = (
             share >= self._needed
-            or (named >= 0.4 and share >= 0.12)
-            or (strong >= 2 and share >= (0.6 if self._misses_name else 0.25))
+            or (named >= 0.4 and share >= (0.12 if named >= 0.95 or _is_title(line.name) else 0.4))
+            or (strong >= 1 and strong + beside_it >= 2 and share >= (0.6 if self._misses_name else 0.25))
         )
         return score, bool(score) and fits
 
@@ -310,13 +315,17 @@ class _Search:
 
     def _share(self, one: _Asked, name: list[str]) -> float:
         """How much of what the name says the term asks for."""
-        if not name:
+        if not name or (len(name) > 1 and self._index.types.of(one.term.forms[0])):  # "insurance" names no insurance
             return 0.0
         weights = {
-            word: self._rarity(len(self._index.names.of(word)) + len(self._index.texts.of(word)) // 4) for word in name
+            word: self._rarity(len(self._index.names.of(word)) + len(self._index.texts.of(word)) // 4)
+            for word in name
+            if len(word) > 1 or not word.isascii()  # the "O" of "O'Neill" is nothing that a name can be missed by
         }
         whole = sum(weights.values()) or 1.0
-        return sum(weight for word, weight in weights.items() if one.words.get(word, 0.0) >= 0.6) / whole
+        asked_for = [word for word in weights if one.words.get(word, 0.0) >= 0.6]
+        # Who asks for a pair of characters asks for each of them, and for both parts with "wifi" of "Wi-Fi".
+        return sum(weight for word, weight in weights.items() if any(word in found for found in asked_for)) / whole
 
     def _around(self, line: EntityLine) -> tuple[tuple[list[str], list[str]], list[str]]:
         """Words of the types of relations that go out, of those that come in, and of the neighbours' names."""
@@ -348,6 +357,11 @@ def _line_at(blocks: list[Block[L]], order: int) -> L | None:
 
 def _order(line: EntityLine | RelationLine) -> int:
     return line.order
+
+
+def _is_title(name: str) -> bool:
+    """Whether a name has capitals throughout, as those of people have, and no digits: "Ann Lee", not "Book club"."""
+    return not any(word[0].isdigit() or (len(word) > 3 and word[0].islower()) for word in re.findall(r"[^\W_]+", name))
 
 
 def _some(texts: list[str]) -> Iterator[str]:

@@ -167,12 +167,13 @@ def _parts(vocabulary: Vocabulary, word: str) -> dict[str, float]:
         for part in known:
             # "port" alone says nothing of "passport"; a long part, or one beside another that is known, does.
             if len(part) >= 5 or (right in known and len(known) > 1):
-                found[part] = max(found.get(part, 0.0), 0.55 if len(part) >= 5 else 0.45)
+                both = right in known and len(known) > 1
+                found[part] = max(found.get(part, 0.0), 0.55 if both and len(part) >= 5 else 0.45)
         for stem in (right, lefts[0]):
             if len(stem) >= 5:
                 for other in vocabulary.beginning(stem[: max(5, len(stem) - 2)]):
                     if alike(stem, other) >= 0.5:
-                        found.setdefault(other, 0.5)
+                        found.setdefault(other, 0.45)
     return found
 
 

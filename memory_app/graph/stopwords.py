@@ -156,6 +156,15 @@ WEAK_WORDS: Final = (
     "preferito preferita chiama gebruiker naam mensen имя человек люди информация любимый любимая имени "
     "зовут imie osoba "
     "ludzie ulubiony ulubiona isim kisi favori adi kim nimi henkilo nev szemely namn navn "
+    # What one asks of whatever is named beside it; what was written down is seldom this word
+    "address location role job occupation profession status phone telephone number email contact description "
+    "summary overview "
+    "adresse standort rolle beruf telefon telefonnummer nummer kontakt metier telephone numero direccion "
+    "telefono ubicacion profesion "
+    "endereco telefone numero profissao indirizzo lavoro adres telefoonnummer beroep telefonnummer yrke "
+    "adres zawod numer meslek numara "
+    "адрес телефон номер работа профессия должность робота професія διευθυνση τηλεφωνο επαγγελμα "
+    "주소 직업 전화번호 직원 رقم عنوان مهنة "
     # What most people do; which of these words was written down is chance
     "like likes liked love loves enjoy enjoys prefer prefers preference want wants need needs live lives "
     "lived work works play "
@@ -167,6 +176,7 @@ WEAK_WORDS: Final = (
     "oturuyor живет работает любит "
     "мешкає живе працює любить μενει δουλευει locuieste lucreaza place tinggal bekerja suka يعيش يسكن يعمل "
     "يحب גר גרה עובד עובדת אוהב אוהבת "
+    "yasayan yasayanlar calisan calisanlar yasar calisir "
     "रहता रहती पसंद 살아요 살아 살고 좋아해 좋아하는 일해요"
 )
 # Phrases of scripts that write no spaces: longer ones are taken out first.

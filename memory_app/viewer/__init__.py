@@ -1,23 +1,23 @@
 """The viewer: one HTML page that shows a memory and needs nothing else.
 
-Rules: a page that was written asks the network for nothing, and its content security policy forbids it; a served one
-may ask the program that serves it and nobody else, and connection.js alone does. Script and style are allowed by their
-hash alone; what the memory holds enters the page as data, never as markup. This package makes the page's text, it
-touches no file: the caller writes it, as UTF-8, with the care that a copy of somebody's memory deserves.
+Rules: a written page requests nothing from the network, and its content security policy forbids it. A served page may
+request only from the program that serves it, and only connection.js does. Script and style are allowed only by their
+hash; the contents of the memory enter the page as data, never as markup. This package makes the page's text and touches
+no file: the caller writes it, as UTF-8, with the care that a copy of somebody's memory needs.
 
-The script has no library in it. What one would serve for here is the force layout, over typed arrays some 300 lines
+The script uses no library. A library would help with two things: the force layout, about 300 lines over typed arrays
 (layout.js), and fast drawing: the dots of the overview are painted once, in tiles that move with the camera (tiles.js).
 The alternative was a WebGL library, sigma 4.0.4 with graphology 0.26.0, tried on the same data in the same Chromium
-without a graphics card (`python -m tests.viewer.webgl`; not tuned, and given places that the viewer has to find):
+without a graphics card (`python -m tests.viewer.webgl`; not tuned, and given positions that the viewer has to compute):
 
-| entities | until it can be used, processor time | a frame while panning | heap |
+| entities | processor time until usable | a frame while panning | heap |
 |---|---|---|---|
 | 5,000 | canvas 0.4 s, sigma 0.4 s | canvas 17 ms, sigma 0.9 s | canvas 6 MB, sigma 21 MB |
 | 20,000 | canvas 0.5 s, sigma 1.3 s | canvas 17 ms, sigma 4.6 s | canvas 21 MB, sigma 64 MB |
 
-A graphics card would make the frames of sigma short; the canvas does not need one. The library would also make each
-page larger by 467 kB minified, bring licences and updates, and its picture would have to be drawn a second time for a
-file or for paper. `python -m tests.viewer.figures` measures the viewer alone, and beside its version 1.0.
+A graphics card would make sigma's frames short; the canvas does not need one. The library would also make each page
+larger by 467 kB minified and bring licences and updates, and its picture would have to be drawn a second time for a
+file or for paper. `python -m tests.viewer.figures` measures the viewer alone, and compares it with its version 1.0.
 """
 
 from __future__ import annotations
@@ -62,12 +62,14 @@ _SCRIPT_PARTS: Final = (
 _UNSAFE_IN_DATA: Final = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 _UNSAFE_IN_TEXT: Final = re.compile("[\x00\ud800-\udfff]")
 _OVERRIDES: Final = re.compile("[\u202d\u202e]")
-_LISTED: Final = 500  # entities in the list without script: the page is not to become much larger for its sake
+_LISTED: Final = 500  # entities in the list without script: more would make the page much larger
 _PLACE: Final = re.compile(r"\{\{(\w+)\}\}")
 
 
 class Source(NamedTuple):
-    """Where a page comes from, as it says at its top: the memory's name, its file and the time. Empty: not said."""
+    """The source of a page, as shown at its top: the memory's name, its file and the time. An empty text is not
+    shown.
+    """
 
     title: str
     path: str = ""
@@ -77,18 +79,18 @@ class Source(NamedTuple):
 def page(graph: str, source: Source) -> str:
     """Make the page for a graph, `{"entities": [...], "relations": [...]}` as JSON text: the data of read_graph.
 
-    The result is to be written as UTF-8. Text that is no JSON gives a page that says so.
+    The result must be written as UTF-8. For text that is not JSON, the page says so.
     """
-    return _made(graph, source, _plain_list(graph), "frozen.js", "")
+    return _make(graph, source, _plain_list(graph), "frozen.js", "")
 
 
 def served_page() -> str:
-    """Make the page that gets its memory from the program that serves it. It holds nothing of a memory itself."""
+    """Make the page that gets its memory from the program that serves it. It contains nothing of a memory itself."""
     words = "<p>The memory cannot be shown without them. `view --output FILE` makes a page that can.</p>"
-    return _made("null", Source("Memory"), words, "connection.js", "connect-src 'self'; ")
+    return _make("null", Source("Memory"), words, "connection.js", "connect-src 'self'; ")
 
 
-def _made(graph: str, source: Source, plain: str, connection: str, allowed: str) -> str:
+def _make(graph: str, source: Source, plain: str, connection: str, allowed: str) -> str:
     style = _part("viewer.css")
     script = '(() => {\n"use strict";\n' + "\n".join(_part(name) for name in (connection, *_SCRIPT_PARTS)) + "})();\n"
     policy = (
@@ -104,7 +106,7 @@ def _made(graph: str, source: Source, plain: str, connection: str, allowed: str)
         "list": plain,
         "data": _UNSAFE_IN_DATA.sub(_escape, graph),
     }
-    # One pass, so that what is put in is never read as a place for something else.
+    # One pass, so that inserted text is never read as a placeholder.
     return _PLACE.sub(lambda place: places[place[1]], _part("page.html"))
 
 
@@ -124,7 +126,7 @@ def _plain_list(graph: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Text for a place in markup. An override of the writing direction would turn round what follows it."""
+    """Text for a place in markup. An override of the writing direction would reverse the text after it."""
     shown = _UNSAFE_IN_TEXT.sub("\ufffd", text)
     return html.escape(_OVERRIDES.sub(lambda mark: f"[U+{ord(mark[0]):04X}]", shown))
 

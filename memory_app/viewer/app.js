@@ -142,9 +142,9 @@ function trailOf(ids, wanted = () => true) {
 function startPath(id) {
   state.pathFrom = id;
   searchBox.clear();
-  searchBox.input.placeholder = `Way from ${shownText(model.nodes[id].name)} to …`;
+  searchBox.input.placeholder = `Path from ${shownText(model.nodes[id].name)} to …`;
   searchBox.input.focus();
-  live.textContent = "Choose where the way is to lead, by a search or in the graph.";
+  live.textContent = "Choose the other entity, by a search or in the graph.";
 }
 
 function endPath() {
@@ -162,7 +162,7 @@ function showPath(from, to) {
   const nextTo = new Map((way ?? []).map((id, at) => [id, at]));
   graph.follow(trailOf(way ?? [from, to], (link) => Math.abs(nextTo.get(link.from) - nextTo.get(link.to)) === 1));
   graph.fitTo(way ?? [from, to]);
-  live.textContent = way === null ? "No chain of relations leads from one to the other." : `The way has ${count(way.length - 1, "step", "steps")}.`;
+  live.textContent = way === null ? "No chain of relations leads from one to the other." : `The path has ${count(way.length - 1, "step", "steps")}.`;
   panel.focus();
 }
 
@@ -312,7 +312,7 @@ function notice(text) {
 function showCounts() {
   byId("counts").textContent = [count(model.entityCount, "entity", "entities"), count(model.relations.length, "relation", "relations")].join(" · ");
   const empty = model.nodes.length === 0;
-  const none = timeline?.looksBack ? "This memory was empty then." : "This memory is empty. What is remembered will show here.";
+  const none = timeline?.looksBack ? "This memory was empty then." : "This memory is empty. Entities will appear here.";
   notice(!empty ? "" : data === null ? "The memory in this page cannot be read." : none);
   byId("graph").tabIndex = empty ? -1 : 0;
   byId("picture").disabled = empty;

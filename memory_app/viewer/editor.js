@@ -75,13 +75,13 @@ class Editor {
   }
 
   async _merge(node) {
-    const text = `${count(node.observations.length, "observation", "observations")} and ${count(node.relations.length, "relation", "relations")} move to the other entity, then ${shownText(node.name)} is gone.`;
+    const text = `${count(node.observations.length, "observation", "observations")} and ${count(node.relations.length, "relation", "relations")} move to the other entity, then ${shownText(node.name)} is deleted.`;
     const given = await this._ask(`Merge ${shownText(node.name)} into another`, "Merge", [{ name: "into", label: "Into", value: "", required: true, entities: true }], text);
     if (given !== null) await this.on.send({ do: "merge", name: node.name, into: given.into, seen: node.observations }, given.into);
   }
 
   async _delete(node) {
-    const text = `${count(node.observations.length, "observation", "observations")} and ${count(node.relations.length, "relation", "relations")} go with it.`;
+    const text = `${count(node.observations.length, "observation", "observations")} and ${count(node.relations.length, "relation", "relations")} are deleted with it.`;
     const given = await this._ask(`Delete ${shownText(node.name)}?`, "Delete", [], text);
     if (given !== null) await this.on.send({ do: "delete entity", name: node.name, seen: node.observations });
   }

@@ -90,7 +90,7 @@ function adopt(shown, fresh = [], renamed = null) {
 /** Have the details show the entity that was chosen as it is by now. */
 function keepChoice(name) {
   if (state.chosen < 0) {
-    live.textContent = timeline.looksBack ? `${shownText(name)} was not there` : `${shownText(name)} was deleted`;
+    live.textContent = timeline.looksBack ? `${shownText(name)} did not exist` : `${shownText(name)} was deleted`;
     letGo();
     return;
   }
@@ -152,5 +152,5 @@ function showMoment(moment) {
 
 function showConnection(connected, text) {
   byId("banner").hidden = connected;
-  byId("banner").textContent = connected ? "" : text || "Not connected: the program that serves this page has ended, or does not answer. What is shown is the last that was known.";
+  byId("banner").textContent = connected ? "" : text || "Not connected: the program that serves this page has ended, or does not answer. The page shows the last known state.";
 }

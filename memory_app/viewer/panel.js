@@ -47,7 +47,7 @@ class Panel {
     }
     const [one, other] = [from, to].map((id) => shownText(this.model.nodes[id].name));
     this._fill(
-      "Way between two entities",
+      "Path between two entities",
       element(
         "div",
         { class: "head" },
@@ -95,7 +95,7 @@ class Panel {
         element("p", { class: "kind", text: command === null ? "Change in the past" : `Change in the past, by ${command}` }),
         element("h2", { id: "panel-name", tabindex: "-1", text: title }),
         element("label", { class: "until" }, element("span", { class: "unseen", text: "Compare" }), select),
-        sections.length === 0 ? element("p", { class: "facts", text: "Nothing differs." }) : "",
+        sections.length === 0 ? element("p", { class: "facts", text: "No differences." }) : "",
       ),
       ...sections,
     );
@@ -138,7 +138,7 @@ class Panel {
     if (offer > 0) button(`Add ${count(Math.min(offer, STEP_SIZE), "neighbour", "neighbours")}`, () => this.on.expand(node.id));
     if (node.links.length > 0) {
       buttons.append(this._steps(node, steps));
-      button("Way to …", () => this.on.path(node.id));
+      button("Path to …", () => this.on.path(node.id));
     }
     return element(
       "div",

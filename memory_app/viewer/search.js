@@ -56,7 +56,7 @@ class SearchBox {
     this._last = query;
     const found = this.search.find(query);
     this.words = wordsOf(query);
-    this._show(found, connection === null ? "Nothing found. A saved page shows nothing that only comes near." : "Nothing found");
+    this._show(found, connection === null ? "Nothing found. A saved page does not show similar results." : "Nothing found");
     clearTimeout(this._pause);
     if (found?.length === 0 && connection !== null) this._pause = setTimeout(() => this._lookNear(query), PAUSE_MILLISECONDS);
   }
@@ -65,7 +65,7 @@ class SearchBox {
   async _lookNear(query) {
     const names = await connection.search(query).catch(() => []); // without an answer nothing is found
     const ids = names.map((name) => this.model.idOf(name)).filter((id) => id >= 0);
-    if (query === this._last && ids.length > 0) this._show(ids, "", "No entity holds these words; this comes near");
+    if (query === this._last && ids.length > 0) this._show(ids, "", "No entity contains these words; the closest are shown");
   }
 
   /** Show what was found; `nothing` is said where that is nothing, `about` in place of how much it is. */

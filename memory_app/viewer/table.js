@@ -49,7 +49,7 @@ class Table {
     this._headers = columns.map((column) => this._header(column));
     this.body = element("div", { class: "rows", role: "rowgroup" });
     this.head = element("div", { class: "head-rows", role: "rowgroup" }, element("div", { class: "row headings", role: "row", "aria-rowindex": "1" }, ...this._headers));
-    this.none = element("p", { class: "none", text: "Nothing fits the search and the types chosen.", hidden: true });
+    this.none = element("p", { class: "none", text: "Nothing matches the search and the chosen types.", hidden: true });
     this.grid = element(
       "div",
       { class: `grid ${id}`, id, role: "grid", tabindex: "0", "aria-label": label, "aria-readonly": "true", "aria-colcount": columns.length },

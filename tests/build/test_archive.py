@@ -56,14 +56,16 @@ def test_the_hash_and_the_bill_of_materials_lie_beside_it(archive: Path) -> None
     assert program["hashes"] == [{"alg": "SHA-256", "content": digest}]
     assert program["version"] == memory_app.__version__
     listed = {(one["name"], one["version"]) for one in bill["components"]}
-    assert listed == {(wheel.name, wheel.version) for wheel in wheels.locked([platforms.host().name])}
+    assert listed == {(wheel.name, wheel.version) for wheel in wheels.locked_wheels([platforms.host().name])}
     for one in bill["components"]:
         licences = [held.get("expression") or held["license"]["id"] for held in one["licenses"]]
         assert licences, one["name"]
         assert not [name for name in licences if " " in name.replace(" OR ", "").replace(" AND ", "")], one["name"]
         files = {part["name"]: part["hashes"][0]["content"] for part in one["components"] if part["type"] == "file"}
         assert files == {
-            wheel.file: wheel.sha256 for wheel in wheels.locked([platforms.host().name]) if wheel.name == one["name"]
+            wheel.file: wheel.sha256
+            for wheel in wheels.locked_wheels([platforms.host().name])
+            if wheel.name == one["name"]
         }
     (core,) = [one for one in bill["components"] if one["name"] == "pydantic-core"]
     assert "pyo3" in {part["name"] for part in core["components"]}  # what is inside the wheels
@@ -87,7 +89,7 @@ def contents(archive: Path) -> set[str]:
 
 def test_licences_and_metadata_of_every_package_are_in_it(archive: Path) -> None:
     files = contents(archive)
-    for wheel in wheels.locked([platforms.host().name]):
+    for wheel in wheels.locked_wheels([platforms.host().name]):
         folder = wheel.file.split("-")[0] + "-" + wheel.version + ".dist-info/"
         mine = [path.lower() for path in files if folder.lower() in path.lower()]
         assert any(path.endswith("/metadata") for path in mine), wheel.name
@@ -144,12 +146,12 @@ def test_all_modules_of_the_sdk_find_what_they_import(archive: Path, filled: Pat
 
 def test_every_module_that_serving_loads_is_compiled_at_the_first_start(archive: Path) -> None:
     """Else every later start compiles it again: run `make startup`."""
-    assert set(startup.ours(startup.loaded(archive))) <= set(startup.LIST.read_text("ascii").split())
+    assert set(startup.ours(startup.loaded_modules(archive))) <= set(startup.LIST.read_text("ascii").split())
 
 
 def test_a_start_leaves_out_what_serving_a_client_does_not_need(archive: Path) -> None:
     """Each would take milliseconds, some for a library of C that is linked."""
-    startup.loaded(archive)  # a first start, which unpacks, needs some of them
+    startup.loaded_modules(archive)  # a first start, which unpacks, needs some of them
     heavy = {
         "bz2",
         "calendar",
@@ -163,7 +165,7 @@ def test_a_start_leaves_out_what_serving_a_client_does_not_need(archive: Path) -
         "zipfile",
         "zoneinfo",
     }
-    assert not startup.loaded(archive) & heavy
+    assert not startup.loaded_modules(archive) & heavy
 
 
 def test_a_module_that_was_not_compiled_is_compiled_when_it_is_asked_for(
@@ -189,11 +191,11 @@ def test_a_module_that_was_not_compiled_is_compiled_when_it_is_asked_for(
 
 
 def test_wheels_fit_the_platform_and_interpreter_that_they_are_listed_for() -> None:
-    for wheel in wheels.locked([one.name for one in platforms.PLATFORMS]):
+    for wheel in wheels.locked_wheels([one.name for one in platforms.PLATFORMS]):
         if wheel.platform == "any":
             assert {str(tag) for tag in wheel.tags} <= {"py3-none-any", "py2-none-any"}, wheel.file
             continue
-        accepted = list(platforms.named(wheel.platform).tags)
+        accepted = list(platforms.by_name(wheel.platform).tags)
         version = tuple(map(int, platforms.python(wheel.abi).removesuffix("t").split(".")))
         fits = {
             *cpython_tags(version, abis=[wheel.abi], platforms=accepted),
@@ -205,7 +207,7 @@ def test_wheels_fit_the_platform_and_interpreter_that_they_are_listed_for() -> N
 @pytest.mark.parametrize("platform", platforms.PLATFORMS, ids=lambda platform: platform.name)
 def test_every_interpreter_has_its_compiled_parts_on_every_platform(platform: platforms.Platform) -> None:
     expected = {"pydantic-core"} | ({"pywin32"} if platform.sys_platform == "win32" else set())
-    mine = [wheel for wheel in wheels.locked([platform.name]) if wheel.platform == platform.name]
+    mine = [wheel for wheel in wheels.locked_wheels([platform.name]) if wheel.platform == platform.name]
     for python in platform.pythons:
         assert {wheel.name for wheel in mine if wheel.abi == platforms.abi(python)} == expected
     assert {wheel.abi for wheel in mine} == set(map(platforms.abi, platform.pythons))
@@ -215,7 +217,7 @@ def test_every_wheel_is_pinned_by_a_hash_of_the_requirements() -> None:
     pinned = dict[str, str]()
     for requirement, text in pins.read_requirements(inputs.ROOT / "build" / "requirements.txt"):
         pinned[f"{requirement.name.lower()}{requirement.specifier}"] = text
-    for wheel in wheels.locked([one.name for one in platforms.PLATFORMS]):
+    for wheel in wheels.locked_wheels([one.name for one in platforms.PLATFORMS]):
         name, version, _, _ = parse_wheel_filename(wheel.file)
         assert f"sha256:{wheel.sha256}" in pinned[f"{name}=={version}"], wheel.file
 

@@ -93,11 +93,15 @@ ALL = {name: ["cp310", "cp311", "cp315", "cp314t"] for name in ("linux-x86_64", 
     ("abi", "system", "todo"),
     [
         ("cp316", "linux-x86_64", "Install CPython 3.10 to 3.15 or 3.14 free-threaded for it."),
-        ("cp313", "musl-riscv64", "Install a Python for glibc, as Debian's, on this processor."),
-        ("cp313", "android-aarch64", "In Termux: install Debian with proot-distro, in it python3, and use that."),
-        ("cp313", "linux-armv6l", "It needs an ARMv7 or newer processor, or another one of Linux."),
-        ("cp313", "linux-mips64", "use a machine or a container of x86-64 or arm64."),
-        ("cp313", "freebsd15-amd64", "Use a Python for Linux, macOS or Windows, or a container of Linux."),
+        ("cp313", "musl-riscv64", "On this processor, install a Python for glibc, such as Debian's."),
+        (
+            "cp313",
+            "android-aarch64",
+            "In Termux: install Debian with proot-distro, install python3 in it, and use that.",
+        ),
+        ("cp313", "linux-armv6l", "Use an ARMv7 or newer processor, or another supported one."),
+        ("cp313", "linux-mips64", "Use a machine or a container with an x86-64 or arm64 processor."),
+        ("cp313", "freebsd15-amd64", "Use a Python for Linux, macOS or Windows, or a Linux container."),
     ],
 )
 def test_the_archive_for_all_platforms_says_in_a_short_line_what_to_install(abi: str, system: str, todo: str) -> None:

@@ -89,7 +89,13 @@ def test_a_dry_run_says_what_would_change(home: Path, memory: Path) -> None:
     write(memory, entity("Only"), entity("Ann", "person", ["Sings"]))
     before = (memory.read_bytes(), sorted(os.listdir(home)))
     out = run("restore", "--dry-run", "--file", memory, home=home).out
-    for text in ("Only", "Acme, Café Zürich", "would go", "would come back", "2 observations of 1 entity: Ann (2)"):
+    for text in (
+        "Only",
+        "Acme, Café Zürich",
+        "would be removed",
+        "would come back",
+        "2 observations of 1 entity: Ann (2)",
+    ):
         assert text in out
     assert before == (memory.read_bytes(), sorted(os.listdir(home)))
 
@@ -223,7 +229,7 @@ def test_restore_passes_over_what_is_not_whole_and_says_so(
     (home / "memory.jsonl.20260102T000000Z.bak").write_bytes(content)
     result = run("restore", "--file", memory, home=home)
     assert (result.status, memory.read_text()) == (0, entity("Whole") + "\n")
-    assert f"memory.jsonl.20260102T000000Z.bak is passed over: it is {reason}" in result.err
+    assert f"memory.jsonl.20260102T000000Z.bak is skipped: it is {reason}" in result.err
 
 
 def test_restore_says_if_no_backup_is_whole(home: Path, memory: Path) -> None:

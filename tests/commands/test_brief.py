@@ -66,7 +66,7 @@ def test_the_hook_prints_the_memory_that_the_server_has(home: Path, memory: Path
     command = ours["hooks"][0]["command"]
     done = subprocess.run(["sh", "-c", command], env=environment(home), capture_output=True, timeout=60, check=True)
     assert "- Ann (person)" in done.stdout.decode()
-    assert "has it already" in run("config", "claude-code", "--hooks", "--write", home=home).out
+    assert "already has it" in run("config", "claude-code", "--hooks", "--write", home=home).out
     run("config", "claude-code", "--hooks", "--remove", home=home)
     assert settings(home) == mine
 

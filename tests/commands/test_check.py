@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from memory_app.commands.upkeep.findings import KINDS
-from memory_app.commands.upkeep.inspection import inspected
+from memory_app.commands.upkeep.inspection import inspect
 from memory_app.commands.upkeep.likeness import alike
 from memory_app.lock import identity
 from tests.commands.running import Result, entity, relation, run, write
@@ -25,7 +25,7 @@ def check(path: Path, *more: str, home: Path) -> Result:
 
 def kinds_of(data: bytes) -> dict[str, list[tuple[int, ...]]]:
     found: dict[str, list[tuple[int, ...]]] = {}
-    for one in inspected(data, lambda lines, _: lines).findings:
+    for one in inspect(data, lambda lines, _: lines).findings:
         found.setdefault(one.kind, []).append(one.lines)
     return found
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_app.commands.upkeep.differences import Difference
-from memory_app.commands.upkeep.union import united
+from memory_app.commands.upkeep.union import unite
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.jsonl.records import encode
@@ -76,8 +76,8 @@ def test_what_an_import_could_not_take_is_counted_by_kind_and_makes_the_status_o
     source = write(home / "s.jsonl", entity("Bo", "person", ["x"]), "not json", '{"type":"task","n":1}')
     result = run("import", source, "--file", memory, home=home)
     assert result.status == 1
-    assert "1 item not taken: unreadable" in result.err
-    assert "1 item not taken: of type task" in result.err
+    assert "1 item not imported: unreadable" in result.err
+    assert "1 item not imported: of type task" in result.err
     assert observed(memory)["Bo"] == ["x"]
 
 
@@ -210,11 +210,11 @@ RECORDS = st.lists(
 @given(RECORDS, RECORDS)
 def test_the_union_has_all_of_both_and_nothing_else(one: list[object], other: list[object]) -> None:
     first, second = (Graph.of(document.read(b"\n".join(map(encode, records)))) for records in (one, other))
-    union = united(first, second, other_lines=True)
+    union = unite(first, second, other_lines=True)
     again = Graph.of(document.read(b"".join(union.chunks())))
     assert facts(again) == facts(union) == facts(first) | facts(second)
-    assert united(union, second, other_lines=True) is union
-    assert united(union, first, other_lines=True) is union
+    assert unite(union, second, other_lines=True) is union
+    assert unite(union, first, other_lines=True) is union
     assert [line.raw for line in first.entity_lines if line.name not in second.entities] == [
         line.raw for line in union.entity_lines if line.name in first.entities and line.name not in second.entities
     ]
@@ -255,7 +255,7 @@ def test_comparing_and_uniting_costs_no_more_for_each_relation_because_all_join_
     sys.setprofile(step)
     try:
         difference = Difference.between(one, other)
-        union = united(one, other, other_lines=False)
+        union = unite(one, other, other_lines=False)
     finally:
         sys.setprofile(None)
     assert difference.second.relations == [("Ann", "Bo", "new")]

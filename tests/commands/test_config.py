@@ -79,7 +79,7 @@ def test_a_new_file_is_written_and_the_second_time_left_alone(name: str, home: P
     path = place(name, home)
     assert path.read_text() == snippet
     inode = path.stat().st_ino
-    assert "has it already" in config(name, "--write", home=home).out
+    assert "already has it" in config(name, "--write", home=home).out
     assert (path.stat().st_ino, len(list(path.parent.iterdir()))) == (inode, 1)
 
 
@@ -408,7 +408,7 @@ def test_every_form_of_an_entry_keeps_its_memory(client: str, top: str, entry: d
     after = entry_of(path, top=top)
     assert after["env"] == {"MEMORY_FILE_PATH": "/home/ann/memory.jsonl"}
     assert after["command"] == sys.executable
-    assert "has it already" in config(client, "--write", home=home).out
+    assert "already has it" in config(client, "--write", home=home).out
 
 
 @pytest.mark.parametrize("name", ["Memory", "knowledge-graph", "server-memory"])
@@ -577,8 +577,8 @@ def installed(program: str, home: Path) -> dict[str, str]:
 
 def test_a_client_whose_command_is_there_is_here(home: Path) -> None:
     env = installed("claude", home)
-    assert "no sign of" not in run("config", "claude-code", "--write", home=home, env=env).err
-    assert "no sign of Codex" in run("config", "codex", "--write", home=home, env=env).err
+    assert "was not found" not in run("config", "claude-code", "--write", home=home, env=env).err
+    assert "Codex was not found" in run("config", "codex", "--write", home=home, env=env).err
     place("claude-code", home).unlink()
     run("config", "--all", "--write", home=home, env=env)
     assert entry_of(place("claude-code", home))
@@ -596,13 +596,13 @@ def test_a_path_that_the_client_fills_in_is_not_called_relative(
     name: str, written: str, said: bool, home: Path
 ) -> None:
     put(name, home, NPM.replace("/d/m.jsonl", written).join(('{"mcpServers":{"memory":', "}}")))
-    assert ("is relative there" in config(name, "--write", home=home).err) is said
+    assert ("is a relative path" in config(name, "--write", home=home).err) is said
 
 
 def test_a_client_that_is_not_here_is_set_up_with_a_word(home: Path) -> None:
-    assert "no sign of Cursor" in config("cursor", "--write", home=home).err
+    assert "Cursor was not found" in config("cursor", "--write", home=home).err
     put("zed", home, "{}")
-    assert "no sign of" not in config("zed", "--write", home=home).err
+    assert "was not found" not in config("zed", "--write", home=home).err
 
 
 GOOSE = """# mine
@@ -632,7 +632,7 @@ def test_yaml_gets_one_entry_and_keeps_every_other_line(home: Path) -> None:
     entry = read_yaml(after, "extensions", "memory-server")
     assert (entry["cmd"], entry["type"], entry["enabled"]) == (sys.executable, "stdio", True)
     assert entry["envs"]["MEMORY_FILE_PATH"] == str(home / "m.jsonl")
-    assert "has it already" in config("goose", "--write", home=home).out
+    assert "already has it" in config("goose", "--write", home=home).out
     assert config("goose", "--profile", "work", "--write", home=home).status == 0
     assert "MEMORY_FILE_PATH" not in read_yaml(path.read_text(), "extensions", "memory-server")["envs"]
     assert config("goose", "--remove", home=home).status == 0

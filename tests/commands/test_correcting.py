@@ -339,7 +339,7 @@ def test_what_is_stored_while_the_editor_is_open_stays(do: Do, home: Path, memor
     "fact", ["# a title", "two\nlines", "a \\n b", "back\\slash", "tab\there", "\r\nx", "  spaces  "]
 )
 def test_every_fact_comes_through_the_editor_as_it_was(fact: str) -> None:
-    assert edit.read(edit.written("Ann", ["first", fact])) == ["first", fact]
+    assert edit.read(edit.text_for_editor("Ann", ["first", fact])) == ["first", fact]
 
 
 def test_an_escape_that_means_nothing_is_named_with_its_line() -> None:
@@ -454,7 +454,7 @@ def test_show_says_that_a_missing_entity_was_there_and_how_to_have_it_back(do: D
     tool(do, "delete_entities", entityNames=["Ann"])
     told = do("show", "Ann")
     assert (told.status, told.err.count("\n")) == (1, 1)
-    assert "was there until" in told.err
+    assert "existed until" in told.err
     assert "undo --list" in told.err
     assert "until" not in do("show", "Nobody").err
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from memory_app.commands.clients.catalogue import CLIENTS, Machine, places
-from memory_app.commands.upkeep.places import remote, synced
+from memory_app.commands.upkeep.places import remote, sync_service
 from memory_app.commands.upkeep.trials import trials
 from memory_app.disk import calls as disk
 from memory_app.disk.mounts import kind_of
@@ -61,7 +61,7 @@ def test_a_healthy_place_is_called_so_and_left_as_it_was(memory: Path, home: Pat
 
 def test_a_place_that_is_not_there_yet_is_not_made(home: Path) -> None:
     result = doctor("--file", home / "new" / "m.jsonl", "--json", home=home).json()
-    assert result["state"]["what"] == "it is not there yet"
+    assert result["state"]["what"] == "it does not exist yet"
     assert result["folder"] == str(home)
     assert list(home.iterdir()) == []
 
@@ -71,7 +71,7 @@ def test_a_file_that_is_no_memory_is_found(home: Path) -> None:
     path.write_text("dear diary")
     result = doctor("--file", path, home=home)
     assert result.status == 1
-    assert "it holds something else" in result.out
+    assert "it contains something else" in result.out
 
 
 def test_a_path_that_cannot_be_meant_does_not_end_the_visit(home: Path) -> None:
@@ -137,7 +137,11 @@ def test_servers_of_all_kinds_are_found(home: Path, memory: Path) -> None:
     assert [(one["client"], one["kind"], one["memory"]) for one in servers] == [
         ("cursor", "this server", str(memory)),
         ("windsurf", "the npm server", "in its own folder"),
-        ("kiro", "the container image", "/app/dist/memory.jsonl in the container alone, which loses it when it ends"),
+        (
+            "kiro",
+            "the container image",
+            "/app/dist/memory.jsonl only in the container, so it is lost when the container ends",
+        ),
     ]
     assert troubles == []
 
@@ -154,15 +158,15 @@ def test_clients_that_see_different_memories_are_told(home: Path, memory: Path) 
 @pytest.mark.parametrize(
     ("server", "trouble"),
     [
-        ({"command": "no-such-python", "args": ["/x/memory-server.pyz"]}, "no-such-python is not there"),
+        ({"command": "no-such-python", "args": ["/x/memory-server.pyz"]}, "no-such-python does not exist"),
         (
             {"command": sys.executable, "args": ["/nowhere/memory-server.pyz"]},
-            "/nowhere/memory-server.pyz is not there",
+            "/nowhere/memory-server.pyz does not exist",
         ),
         ({"command": sys.executable, "args": ["memory-server.pyz"]}, "relative path"),
-        ({"command": "${HOME}/python", "args": ["/x/memory-server.pyz"]}, "holds a variable"),
+        ({"command": "${HOME}/python", "args": ["/x/memory-server.pyz"]}, "contains a variable"),
         ({**OURS, "env": {"MEMORY_FILE_PATH": "${projectRoot}/m.jsonl"}}, "${projectRoot}"),
-        ({**OURS, "env": {"MEMORY_FILE": "/m.jsonl"}}, "MEMORY_FILE_PATH may be meant"),
+        ({**OURS, "env": {"MEMORY_FILE": "/m.jsonl"}}, "perhaps MEMORY_FILE_PATH is meant"),
         (
             {
                 "command": "npx",
@@ -248,7 +252,7 @@ def _ahead(fd: int) -> Any:
     ("calls", "what", "ok"),
     [
         ({"open": _twice}, "exclusive creation", False),
-        ({"replace": _refused}, "replaced by a rename", False),
+        ({"replace": _refused}, "a rename replaces a file", False),
         ({"link": _refused, "supports_follow_symlinks": set()}, "hard links", None),
         ({"fstat": _ahead}, "clock", False),
     ],
@@ -286,12 +290,12 @@ def test_a_local_folder_is_not_remote(home: Path) -> None:
 
 
 def test_folders_of_sync_services_are_known(home: Path) -> None:
-    assert synced(str(home)) == ""
+    assert sync_service(str(home)) == ""
     inside = home / "OneDrive - Acme" / "notes"
     inside.mkdir(parents=True)
-    assert synced(str(inside)) == "OneDrive"
+    assert sync_service(str(inside)) == "OneDrive"
     (home / ".stfolder").mkdir()
-    assert synced(str(home / "other")) == "Syncthing"
+    assert sync_service(str(home / "other")) == "Syncthing"
 
 
 def test_a_sync_service_is_known_before_the_folder_is_there(home: Path) -> None:
@@ -360,7 +364,7 @@ def test_what_a_client_fills_in_is_said_so_and_not_called_bad(name: str, written
 def test_what_a_client_does_not_fill_in_stays_bad_with_the_npm_server(name: str, written: str, home: Path) -> None:
     npm = {"command": runner("npx", home), "args": ["@modelcontextprotocol/server-memory"]}
     put(name, home, {**npm, "env": {"MEMORY_FILE_PATH": written}})
-    assert "holds a variable" in found(doctor("--json", home=home))[1][0]
+    assert "contains a variable" in found(doctor("--json", home=home))[1][0]
 
 
 @pytest.mark.parametrize(

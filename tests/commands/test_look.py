@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from memory_app.commands import COMMANDS
-from memory_app.commands.screen.pages import rendered
-from memory_app.commands.screen.terminal import Terminal, columns, paragraph, safe, tracked, working
+from memory_app.commands.screen.pages import render
+from memory_app.commands.screen.terminal import Terminal, columns, paragraph, safe, track, working
 from tests.commands.running import entity, relation, run, write
 
 
@@ -230,7 +230,7 @@ code   stays | as it *is*
 def test_markdown_becomes_plain_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     out = Terminal(Screen(False))  # type: ignore[arg-type]
-    assert "\n".join(rendered(PAGE, out)) == (
+    assert "\n".join(render(PAGE, out)) == (
         "A title\n\n"
         "A paragraph with strong, `code *x*`, a link (`help other`),\n"
         "`help other` and another (https://example.org/x) that goes\non.\n\n"
@@ -242,7 +242,7 @@ def test_markdown_becomes_plain_text(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_table_too_wide_for_the_terminal_is_stacked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "30")
-    lines = list(rendered("| name | what |\n|---|---|\n| a | " + "word " * 12 + "|\n", Terminal(Screen(False))))  # type: ignore[arg-type]
+    lines = list(render("| name | what |\n|---|---|\n| a | " + "word " * 12 + "|\n", Terminal(Screen(False))))  # type: ignore[arg-type]
     assert lines[0] == "a"
     assert lines[1].startswith("  word word")
     assert max(map(len, lines)) <= 30
@@ -251,14 +251,14 @@ def test_a_table_too_wide_for_the_terminal_is_stacked(monkeypatch: pytest.Monkey
 def test_an_empty_cell_of_a_stacked_table_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "12")
     page = "| name | what | more |\n|---|---|---|\n| a | | some words |\n"
-    assert list(rendered(page, Terminal(Screen(False)))) == ["a", "  more: some", "    words", ""]  # type: ignore[arg-type]
+    assert list(render(page, Terminal(Screen(False)))) == ["a", "  more: some", "    words", ""]  # type: ignore[arg-type]
 
 
 def test_wide_letters_are_wrapped_by_columns_and_signs_stay_with_what_they_close(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COLUMNS", "6")
-    lines = list(rendered("- 记忆\uff0c由你 abc d", Terminal(Screen(False))))  # type: ignore[arg-type]
+    lines = list(render("- 记忆\uff0c由你 abc d", Terminal(Screen(False))))  # type: ignore[arg-type]
     assert lines == ["- 记", "  忆\uff0c", "  由你", "  abc", "  d"]
 
 
@@ -268,7 +268,7 @@ def test_progress_is_shown_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) 
     for terminal in (True, False):
         screen = Screen(terminal)
         monkeypatch.setattr("sys.stderr", screen)
-        assert list(tracked(range(200), 200, "Reading")) == list(range(200))
+        assert list(track(range(200), 200, "Reading")) == list(range(200))
         assert ("Reading [" in screen.text) is terminal
         assert screen.text.endswith("\r\x1b[K") is terminal
 

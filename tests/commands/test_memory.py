@@ -33,7 +33,7 @@ def test_work_that_lasts_is_not_taken_for_another_program(
             assert looks.acquire(timeout=PATIENCE)
         return graph, "done"
 
-    with access.opened(str(memory)) as store:
+    with access.open_store(str(memory)) as store:
         waits = store.waits
 
         def looked() -> bool:
@@ -41,7 +41,7 @@ def test_work_that_lasts_is_not_taken_for_another_program(
             return waits()
 
         monkeypatch.setattr(store, "waits", looked)
-        assert access.changed(store, work) == "done"
+        assert access.apply_change(store, work) == "done"
     assert told == []
 
 
@@ -56,9 +56,9 @@ def test_another_program_is_named_once(memory: Path, told: list[str], monkeypatc
             lock.unlink()
         return waits
 
-    with access.opened(str(memory)) as store:
+    with access.open_store(str(memory)) as store:
         waits = store.waits
         monkeypatch.setattr(store, "waits", lambda: looked(waits()))
-        access.changed(store, lambda graph: changes.delete_entities(graph, ["Ann"]))
+        access.apply_change(store, lambda graph: changes.delete_entities(graph, ["Ann"]))
         assert not waits()
     assert told == ["memory-server: another program is writing this memory; waiting for it ..."]

@@ -110,4 +110,4 @@ def test_output_that_cannot_be_written_is_status_2_and_one_line(arguments: list[
 def test_doctor_says_of_a_folder_that_cannot_be_written_just_that(home: Path) -> None:
     folder = home / "folder"
     folder.mkdir(mode=0o555)
-    assert "files can be made in this folder: Permission denied" in run("doctor", "--file", folder, home=home).out
+    assert "files can be created in this folder: Permission denied" in run("doctor", "--file", folder, home=home).out

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_app.commands.upkeep.findings import KINDS
-from memory_app.commands.upkeep.inspection import inspected
+from memory_app.commands.upkeep.inspection import inspect
 from memory_app.commands.upkeep.mending import Options, mend
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
@@ -180,7 +180,7 @@ def test_no_fact_is_lost_whatever_is_in_the_file(lines: list[bytes]) -> None:
     assert extras(before) <= extras(after)
     assert [raw.rstrip(b"\r") for raw in (*before.head, *before.tail)] == [*after.head, *after.tail]
     assert b"".join(mend(after, Options()).graph.chunks()) == mended
-    left = [one.kind for one in inspected(mended, lambda lines, _: lines).findings if KINDS[one.kind].mended]
+    left = [one.kind for one in inspect(mended, lambda lines, _: lines).findings if KINDS[one.kind].mended]
     assert set(left) <= {"other-form", "repeated-name", "repeated-relation"}  # where a number would change
 
 

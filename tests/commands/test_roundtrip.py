@@ -17,7 +17,7 @@ from memory_app.commands.exports.notes import notes as exported_notes
 from memory_app.commands.imports import Read, decoded
 from memory_app.commands.imports.csv_table import table
 from memory_app.commands.imports.markdown import notes, page
-from memory_app.commands.upkeep.union import united
+from memory_app.commands.upkeep.union import unite
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.jsonl.records import new_entity, new_relation
@@ -92,7 +92,7 @@ def test_what_export_writes_import_reads_back(
     data = b"".join(writer(form)(Memory.of(graph), Options()))
     back = read(form, data)
     assert not back.left
-    assert facts(united(Graph.empty(), Graph.of(back.contents), other_lines=False)) == facts(graph)
+    assert facts(unite(Graph.empty(), Graph.of(back.contents), other_lines=False)) == facts(graph)
 
 
 @given(parts=graphs)
@@ -103,7 +103,7 @@ def test_notes_that_export_writes_import_reads_back(
     written = list(exported_notes(Memory.of(graph)))
     back = notes([(name.removesuffix(".md"), text.decode()) for name, text in written])
     assert not back.left
-    assert facts(united(Graph.empty(), Graph.of(back.contents), other_lines=False)) == facts(graph)
+    assert facts(unite(Graph.empty(), Graph.of(back.contents), other_lines=False)) == facts(graph)
 
 
 def test_the_files_of_notes_have_names_that_every_system_takes() -> None:
@@ -183,7 +183,7 @@ def test_a_table_that_a_spreadsheet_saved_is_read_and_odd_rows_are_counted() -> 
     text = 'Name;Kind;Observation;entityType\r\nAnn;Entity;;person\r\nAnn;observation;"a;b";\r\n;;;\r\nAnn;task;;\r\n'
     back = table(decoded(b"\xff\xfe" + text.encode("utf-16-le")))
     assert facts(Graph.of(back.contents)) == ([("Ann", "person", ["a;b"])], set())
-    assert back.left == {"a row that is no entity, observation or relation": 1}
+    assert back.left == {"a row that is not an entity, observation or relation": 1}
 
 
 def test_a_table_with_other_columns_is_refused(memory: Path, home: Path) -> None:
@@ -327,7 +327,7 @@ def test_a_folder_of_notes_is_read_and_other_files_are_counted(home: Path) -> No
     put(folder / "photo.png", "x")
     new = home / "new.jsonl"
     result = run("import", folder, "--file", new, home=home)
-    assert (result.status, result.err) == (1, "1 item not taken: file that is no note\n")
+    assert (result.status, result.err) == (1, "1 item not imported: file that is not a note\n")
     assert facts(Graph.of(document.read(new.read_bytes()))) == (
         [("Lisbon", "city", []), ("Ann", "note", ["sings"])],
         {("Ann", "Lisbon", "lives in")},
@@ -353,7 +353,7 @@ def test_memories_of_mem0_are_observations_of_whom_they_are_about(way: str, home
     put(home / "mem0.json", json.dumps(items if way == "list" else {"results": items, "relations": links}))
     new = home / "new.jsonl"
     result = run("import", home / "mem0.json", "--file", new, home=home)
-    assert (result.status, result.err) == (1, "1 item not taken: item without a memory\n")
+    assert (result.status, result.err) == (1, "1 item not imported: item without a memory\n")
     entities, relations = facts(Graph.of(document.read(new.read_bytes())))
     assert entities == [("ann", "user", ["Likes tea | \U0001f600"]), ("memories", "memory", ["=1"])]
     assert relations == (set() if way == "list" else {("ann", "bo", "knows")})
@@ -389,7 +389,7 @@ def test_a_backup_of_openmemory_is_read_as_document_and_as_lines(ending: str, ow
     put(home / f"memories.{ending}", written)
     new = home / "new.jsonl"
     result = run("import", home / f"memories.{ending}", "--file", new, home=home)
-    assert (result.status, result.err) == (1, "1 item not taken: memory that was deleted\n")
+    assert (result.status, result.err) == (1, "1 item not imported: memory that was deleted\n")
     assert [(name, texts) for name, _, texts in facts(Graph.of(document.read(new.read_bytes())))[0]] == [
         (owner, ["Likes tea"])
     ]

@@ -20,7 +20,7 @@ from tests.faults.seam import Hook
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="a trial is a forked process")
 
-_STEP: Final = 17
+_STEP: Final = 53
 """Every so many faults are tried: prime to the number of faults of a call, so that every kind comes to its turn."""
 
 _BY_NAME: Final = {scene.name: scene for scene in SCENES}

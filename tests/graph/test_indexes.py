@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_app.commands.upkeep.union import united
+from memory_app.commands.upkeep.union import unite
 from memory_app.errors import GraphError
 from memory_app.graph import changes, corrections, revisions
 from memory_app.graph.changes import Addition, Deletion, NewEntity, RelationKey
@@ -72,7 +72,7 @@ operations: st.SearchStrategy[Operation] = st.one_of(
     ),
     files.map(lambda raws: lambda graph: revisions.take_back(graph, revisions.between(graph_of(raws), graph))),
     st.tuples(files, st.booleans()).map(
-        lambda given: lambda graph: united(graph, graph_of(given[0]), other_lines=given[1])
+        lambda given: lambda graph: unite(graph, graph_of(given[0]), other_lines=given[1])
     ),
     files.map(lambda raws: lambda graph: reload(graph, b"".join(raw + b"\n" for raw in raws))[0]),
     st.tuples(st.integers(0, 12), keys).map(lambda given: lambda graph: _with_another_relation(graph, *given)),

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from build.launcher import parts
-from build.platforms import named
+from build.platforms import by_name
 from tests.platforms import smoke
 from tests.platforms.compiled import PREFIX, linked_with_musl
 from tests.platforms.debian import make_devices, package
@@ -131,7 +131,7 @@ def _version(suite: str) -> str:
 
 def _loaded(archive: Path) -> Row:
     loader = _library(_NEWEST)
-    platform = named("musl-x86_64")
+    platform = by_name("musl-x86_64")
 
     def musl_finds_every_library_and_symbol_but_pythons_own() -> None:
         for python in platform.pythons:

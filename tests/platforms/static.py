@@ -49,7 +49,7 @@ def _row(archive: Path, platform: Platform) -> Row:
         files = {one: list(parts.read(opened, one, platform.name)) for one in map(abi, platform.pythons)}
 
     def every_wheel_has_a_tag_of_its_platform() -> None:
-        for wheel in wheels.locked([platform.name]):
+        for wheel in wheels.locked_wheels([platform.name]):
             for one in platform.pythons if wheel.platform == "any" else [python(wheel.abi)]:
                 known = {*_tags(platform, one), Tag("py3", "none", "any"), Tag("py2.py3", "none", "any")}
                 assert wheel.tags & known, f"{wheel.file} is not for CPython {one} on {platform.name}"
@@ -133,7 +133,7 @@ def _interpreter(start: str, platform: Platform, interpreter: str) -> str:
 def _libraries_of_wheels(platform: Platform, interpreter: str) -> list[str]:
     """The compiled files of the wheels for that interpreter, but for pywin32's many that nothing imports."""
     found: list[str] = []
-    for wheel in wheels.locked([platform.name]):
+    for wheel in wheels.locked_wheels([platform.name]):
         if wheel.platform == platform.name and wheel.abi == abi(interpreter):
             with zipfile.ZipFile(wheels.CACHE / wheel.file) as opened:
                 names = [name for name in opened.namelist() if _is_library(name)]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from memory_app.commands.upkeep.past import Step
-from memory_app.commands.upkeep.recovery import undone
+from memory_app.commands.upkeep.recovery import undo_change
 from memory_app.graph.graph import Graph
 from tests.faults import crashes
 from tests.faults.folders import folder
@@ -105,7 +105,7 @@ def a_recovery_by_putting_the_old_file_back() -> list[str]:
 
 def a_recovery_whose_undos_cannot_be_undone() -> list[str]:
     def undo(step: Step, graph: Graph) -> Graph:
-        return undone(graph, step.before, step.after, both=False)
+        return undo_change(graph, step.before, step.after, both=False)
 
     losses = recovery.run(_SEED, rounds=1, processes=2, most=4, undo=undo).losses
     return [loss for loss in losses if "undoing the undos" in loss]

@@ -178,7 +178,7 @@ class _Round:
         for name in names:
 
             def change(graph: Graph, name: str = name) -> tuple[Graph, None]:
-                return self._undone(past.chosen(name, str(self.memory), graph), graph), None
+                return self._undone(past.choose(name, str(self.memory), graph), graph), None
 
             store.submit(change, "undo").result(_ANSWER)
             self._figures.count("undos")

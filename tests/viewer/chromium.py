@@ -202,6 +202,12 @@ class Page:
         served = self._address.startswith("http") and address.startswith(self._address)
         return served or address.partition("#")[0] == self._address
 
+    def reload(self) -> None:
+        """Load the page anew, and wait until it is another one."""
+        self.evaluate("window.before = true")
+        self.call("Page.reload")
+        self.wait("window.before === undefined && document.readyState === 'complete'")
+
     def wait_for_problem(self, word: str) -> None:
         """Wait until the page has complained about something."""
         end = time.monotonic() + self._browser.patience

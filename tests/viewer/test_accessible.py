@@ -74,7 +74,7 @@ STATES: Final[States] = {
     "nothing found": lambda page: look_for(page, "zzzz"),
     "details": details,
     "type": relation_type,
-    "beginning of a way": lambda page: details(page, "Way to …"),
+    "beginning of a way": lambda page: details(page, "Path to …"),
     "help": lambda page: page.click("#help") if page.box("#help")[2] else None,
     "picture": lambda page: page.click("#picture"),
     "entities": lambda page: table(page, "entities"),

@@ -156,7 +156,7 @@ def test_the_way_and_the_steps_around_an_entity(open_page: Open) -> None:
     page.wait(STILL)
     assert focused(page) == "3", "the focus stays where it was"
     assert page.text("#live").endswith("up to 3 steps away")
-    do(page, "Way to …")
+    do(page, "Path to …")
     assert focused(page) == "query"
     page.type("mei")
     page.press("ArrowDown", "Enter")

@@ -28,7 +28,7 @@ def test_the_token_leaves_the_address_and_holds_for_a_reload(memory: Path, look:
         assert page.evaluate("location.hash") == ""
         seen = page.evaluate("location.href + document.referrer + document.documentElement.outerHTML")
         assert served.token not in seen
-        page.call("Page.reload")
+        page.reload()
         page.wait(READY)
         assert page.text("#counts") == "16 entities · 22 relations"
 
@@ -37,7 +37,7 @@ def test_a_search_of_which_nothing_holds_the_words_shows_what_comes_near(memory:
     with serving.serving(memory) as served:
         page = look(served)
         assert look_for(page, "Harbuor project deadlines") == []
-        page.wait("document.querySelector('#found').textContent.startsWith('No entity holds these words')")
+        page.wait("document.querySelector('#found').textContent.startsWith('No entity contains these words')")
         assert page.texts(".option-name")[0] == "Harbour"
         page.press("Enter")
         assert chosen(page) == "Harbour"
@@ -212,9 +212,10 @@ def test_several_memories_are_chosen_from(tmp_path: Path, look: Look) -> None:
         page = look(served)
         assert page.texts("h1 option") == ["memory-work.jsonl", "memory.jsonl"]
         assert "Work thing" in positions(page)
-        page.evaluate("document.querySelector('h1 select').value = 'memory.jsonl'")
-        page.evaluate("document.querySelector('h1 select').dispatchEvent(new Event('change'))")
-        page.wait(f"{READY} && document.querySelector('h1 select')?.value === 'memory.jsonl'")
+        page.evaluate("window.before = true; document.querySelector('h1 select').value = 'memory.jsonl'")
+        page.evaluate("setTimeout(() => document.querySelector('h1 select').dispatchEvent(new Event('change')))")
+        page.wait(f"window.before === undefined && {READY}")  # loaded anew
+        assert page.evaluate("document.querySelector('h1 select').value") == "memory.jsonl"
         page.wait(STILL)
         assert "Default thing" in positions(page)
         assert focused(page)

@@ -79,8 +79,8 @@ def test_the_policy_holds_against_a_mistake_of_ours(open_page: Open) -> None:
 @pytest.mark.parametrize(
     ("graph", "text"),
     [
-        ('{"entities":[],"relations":[]}', "This memory is empty. What is remembered will show here."),
-        ("{}", "This memory is empty. What is remembered will show here."),
+        ('{"entities":[],"relations":[]}', "This memory is empty. Entities will appear here."),
+        ("{}", "This memory is empty. Entities will appear here."),
         ("", "The memory in this page cannot be read."),
         ("[1", "The memory in this page cannot be read."),
     ],

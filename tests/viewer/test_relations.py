@@ -111,7 +111,7 @@ def test_the_way_between_two_entities_is_found(open_page: Open) -> None:
     assert page.texts(".way-list .end bdi") == ["Ann", "Acme", "Kites", "Wind"]
     assert page.texts(".way-list .verb") == ["↓ works at ", "↑ are made by ", "↓ need "]
     assert focused(page) == "panel-name"
-    assert page.text("#live") == "The way has 3 steps."
+    assert page.text("#live") == "The path has 3 steps."
     page.click(".way-list li:first-child button")
     wait_for(page, "Ann")
     page.focus("#panel .actions > button")

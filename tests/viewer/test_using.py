@@ -107,7 +107,7 @@ def test_colours_follow_the_system_and_the_switch(open_page: Open, scheme: str) 
     assert is_light(page) == (scheme == "dark")
     assert picture(page) != drawn, "the canvas takes the other colours too"
     assert page.attribute("#theme", "aria-pressed") == str(scheme == "light").lower()
-    page.call("Page.reload")
+    page.reload()
     page.wait("document.readyState === 'complete' && document.querySelector('#graph')")
     assert is_light(page) == (scheme == "dark"), "the choice is kept"
 

@@ -1,5 +1,5 @@
-"""The clients that can be set up, where each keeps its configuration on each system, and in which form.
+"""The clients that can be set up, where each keeps its configuration on each system, and in which format.
 
-`table` knows the clients, `entry` what is written for them, `jsonc` and `toml` change a file in place, `editing` puts
-these together. Nothing here touches the file system but `editing`.
+`catalogue` knows the clients, `entry` what is written for them; `jsonc`, `toml` and `yaml` change the text of a file,
+and `editing` puts these together. Only `editing` changes the file system.
 """

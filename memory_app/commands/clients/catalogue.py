@@ -1,4 +1,4 @@
-"""The clients: names, files, forms. A place is a template, so it can be worked out for any system on any other.
+"""The clients: names, files, formats. A place is a template, so that it can be computed for any system on any other.
 
 | in a template | Linux and others | macOS | Windows |
 |---|---|---|---|
@@ -6,7 +6,7 @@
 | `{app}` | $XDG_CONFIG_HOME or ~/.config | ~/Library/Application Support | %APPDATA% |
 | `{config}` | $XDG_CONFIG_HOME or ~/.config | ~/.config | ~/.config |
 | `{local}` | - | - | %LOCALAPPDATA% |
-| `{NAME}` | the environment variable NAME; a template with one that is not set is passed over | the same | the same |
+| `{NAME}` | the environment variable NAME; a template is skipped if its variable is not set | the same | the same |
 """
 
 from __future__ import annotations
@@ -30,12 +30,14 @@ class Machine(NamedTuple):
 
 
 class Client(NamedTuple):
-    """`keys` lead to the object that holds the servers; `places` are the user's files, the first that exists is the
-    one; `project` is the file within a project, None if there is no such; `comments` are allowed in its JSON.
+    """One client.
 
-    `fills` matches what the client puts in where an entry holds a variable. `name` is what our server is called there.
-    `older` are places that the client once used and may still read: files, with the keys within. `by_hand` says what
-    to do where there is no file that could be written. `program` is the client's own command, "" if it has none.
+    `keys` lead to the object that holds the servers. `places` are the user's files, of which the first that exists is
+    used. `project` is the file within a project, None if the client has none. `comments`: its JSON may contain
+    comments. `fills` matches what the client substitutes where an entry contains a variable. `name` is the name of our
+    server there. `older` are places that the client once used and may still read: files, with the keys within.
+    `by_hand` says what to do if there is no file that we can write. `program` is the client's own command, "" if it has
+    none.
     """
 
     title: str
@@ -59,7 +61,7 @@ class Client(NamedTuple):
 
     @property
     def as_list(self) -> bool:
-        """Whether the servers are a list, each with its name, and not a mapping by names."""
+        """Whether the servers are a list, each with its name, instead of a mapping by names."""
         return self.style == "continue"
 
 
@@ -150,7 +152,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         ("{home}/.gemini/settings.json",),
         ".gemini/settings.json",
         comments=True,
-        after="Start it anew, in a folder that it trusts; /mcp shows the server.",
+        after="Restart it in a folder that it trusts; /mcp shows the server.",
         fills=rf"{_WITH_DEFAULT}|{_BRACED_OR_PLAIN}",
         program="gemini",
     ),
@@ -161,7 +163,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         ("{home}/.qwen/settings.json",),
         ".qwen/settings.json",
         comments=True,
-        after="Start it anew; /mcp shows the server.",
+        after="Restart it; /mcp shows the server.",
         fills=_BRACED_OR_PLAIN,
         program="qwen",
     ),
@@ -179,7 +181,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         ("{CODEX_HOME}/config.toml", "{home}/.codex/config.toml"),
         ".codex/config.toml",
         comments=True,
-        after="Start it anew; /mcp shows the server.",
+        after="Restart it; /mcp shows the server.",
         program="codex",
     ),
     "zed": Client(
@@ -214,8 +216,8 @@ CLIENTS: Final[Mapping[str, Client]] = {
         ("mcpServers",),
         "copilot",
         ("{COPILOT_HOME}/mcp-config.json", "{home}/.copilot/mcp-config.json"),
-        ".github/mcp.json",  # it reads .mcp.json in its place where that is there; seen in 1.0.102
-        after="Start it anew; /mcp show lists the server.",
+        ".github/mcp.json",  # it reads .mcp.json instead if that exists; seen in 1.0.102
+        after="Restart it; /mcp show lists the server.",
         fills=_WITH_DEFAULT,
         program="copilot",
     ),
@@ -226,7 +228,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         ("{config}/opencode/opencode.json", "{config}/opencode/opencode.jsonc"),
         "opencode.json",
         comments=True,
-        after="Start it anew.",
+        after="Restart it.",
         fills=r"\{(?:env|file):[^}]*\}",
         program="opencode",
     ),
@@ -254,7 +256,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         "goose",
         ("{goose}/config.yaml",),
         after="Start a new session; `goose info -v` shows the extensions.",
-        name="memory-server",  # goose has an extension of its own that is called memory
+        name="memory-server",  # goose has its own extension called memory
         program="goose",
     ),
     "continue": Client(
@@ -262,7 +264,7 @@ CLIENTS: Final[Mapping[str, Client]] = {
         ("mcpServers",),
         "continue",
         ("{home}/.continue/config.yaml",),
-        after="Continue reads it by itself; MCP servers are there in agent mode.",
+        after="Continue reads it by itself; MCP servers are available in agent mode.",
         fills=r"\$\{\{\s*(?:secrets|inputs)\.[^}]*\}\}",
     ),
     "librechat": Client(
@@ -295,16 +297,16 @@ _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
 
 
 def places(client: Client, machine: Machine) -> list[str]:
-    """The files in which this client's servers may stand, best first. Empty where no home folder is known."""
-    return [path for template in client.places if (path := _filled(template, machine)) is not None]
+    """The files in which this client's servers may be, best first. Empty if no home folder is known."""
+    return [path for template in client.places if (path := _fill(template, machine)) is not None]
 
 
 def older_places(client: Client, machine: Machine) -> list[tuple[str, tuple[str, ...]]]:
-    """Files in which it once kept its servers, each with the keys that lead to them."""
-    return [(path, keys) for template, keys in client.older if (path := _filled(template, machine)) is not None]
+    """The files in which the client once kept its servers, each with the keys that lead to them."""
+    return [(path, keys) for template, keys in client.older if (path := _fill(template, machine)) is not None]
 
 
-def _filled(template: str, machine: Machine) -> str | None:
+def _fill(template: str, machine: Machine) -> str | None:
     folders = {name: folder(name, machine) for name in _PLACEHOLDER.findall(template)}
     if not all(folders.values()):
         return None
@@ -313,7 +315,7 @@ def _filled(template: str, machine: Machine) -> str | None:
 
 
 def folder(name: str, machine: Machine) -> str | None:
-    """What a placeholder stands for; None if this machine has no such thing."""
+    """The value of a placeholder; None if this machine has none."""
     platform, environ = machine
     home = home_folder(environ, platform)
     join = flavour(platform).join

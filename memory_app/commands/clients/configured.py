@@ -1,6 +1,6 @@
-"""What the clients on this machine are configured to start: memory servers, ours and others', and what is wrong there.
+"""What the clients on this machine are configured to start: memory servers, ours and others', and their problems.
 
-Only reads. Values of variables are not shown, except paths of memory files, which are what this is about.
+Only reads. Values of variables are not shown, except paths of memory files, which are needed here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from memory_app.commands.clients import editing
 from memory_app.commands.clients.catalogue import CLIENTS, Client, Machine, older_places, places
-from memory_app.commands.clients.containers import told_memory
+from memory_app.commands.clients.containers import describe_memory
 from memory_app.commands.clients.entry import Found
 from memory_app.commands.clients.recognition import file_option
 from memory_app.errors import MemoryServerError
@@ -33,8 +33,9 @@ _KINDS: Final = {
 
 
 class Entry(NamedTuple):
-    """A memory server that a client starts. `memory` is its file as far as it can be told, `known` whether that is the
-    very path; `troubles` are what a person should look at."""
+    """A memory server that a client starts. `memory` is its file as far as it can be determined, `known` whether that
+    is the exact path; `troubles` are problems that a person should look at.
+    """
 
     client: str
     file: str
@@ -49,7 +50,8 @@ def entries(
     machine: Machine, archive: str | None, current_folder: str | None
 ) -> tuple[list[Entry], list[tuple[str, str]]]:
     """The memory servers in the clients' files, and the files that cannot be read, each with the reason. `archive` is
-    this program's, which may have been given another name."""
+    this program's, which may have been renamed.
+    """
     found: list[Entry] = []
     unreadable: list[tuple[str, str]] = []
     for name, client in CLIENTS.items():
@@ -70,7 +72,7 @@ def entries(
 
 
 def npm_memories(machine: Machine) -> list[str]:
-    """Memory files that the npm server may have left in its own folder, which npx keeps in its cache."""
+    """Memory files that the npm server may have left in its own folder, which is in npx's cache."""
     home = home_folder(machine.environ, machine.platform)
     if home is None:
         return []
@@ -93,7 +95,7 @@ def _is_this(one: Found, archive: str | None) -> bool:
 def memory_in_words(one: Found) -> str:
     """The memory that an entry names, as it is written there."""
     if one.container is not None:
-        return told_memory(one.container)
+        return describe_memory(one.container)
     profile = one.environ.get(environment.PROFILE)
     own = "in the npm server's own folder" if one.kind == "npm" else "the default one"
     return one.environ.get(environment.FILE) or (f"the profile {profile}" if profile else own)
@@ -104,7 +106,7 @@ def _entry(client_name: str, path: str, one: Found, machine: Machine) -> Entry:
     troubles = _troubles(one, client, machine)
     written = one.environ.get(environment.FILE) or _options(one).get("--file") or file_option(one.start.args) or ""
     if one.container is not None:
-        memory, known = told_memory(one.container), False
+        memory, known = describe_memory(one.container), False
     elif written and is_filled_in(written, client):
         memory, known = f"{written} (filled in by {client.title})", False
     elif one.kind == "fork":
@@ -116,7 +118,7 @@ def _entry(client_name: str, path: str, one: Found, machine: Machine) -> Entry:
 
 
 def is_filled_in(text: str, client: Client) -> bool:
-    """Whether the client puts something in for every variable that the text holds, and there is one."""
+    """Whether the text contains variables and the client substitutes all of them."""
     found = _VARIABLE.findall(text)
     return bool(found) and bool(client.fills) and all(re.fullmatch(client.fills, variable) for variable in found)
 
@@ -126,36 +128,36 @@ def _options(one: Found) -> dict[str, str]:
 
 
 def _troubles(one: Found, client: Client, machine: Machine) -> list[str]:
-    """What is wrong with the command; what is not expanded is said of the variables that choose the file alone."""
+    """The problems of the command. Variables that are not expanded are reported only if they choose the file."""
     troubles: list[str] = []
     command = one.start.command
     if _VARIABLE.search(command):
         if not is_filled_in(command, client):
-            troubles.append(f"its command holds a variable that {client.title} does not fill in: {shown(command)}")
+            troubles.append(f"its command contains a variable that {client.title} does not fill in: {shown(command)}")
     elif shutil.which(os.path.expanduser(command)) is None:
-        troubles.append(f"its command {shown(command)} is not there")
+        troubles.append(f"its command {shown(command)} does not exist")
     archive = next((word for word in one.start.args if word.endswith(".pyz")), None)
     if one.kind == "ours" and archive is not None and not is_filled_in(archive, client):
         if not flavour(machine.platform).isabs(archive):
             troubles.append(f"{shown(archive)} is a relative path: the client may start it in any folder")
         elif not os.path.exists(archive):
-            troubles.append(f"{shown(archive)} is not there")
+            troubles.append(f"{shown(archive)} does not exist")
     for name, meant in environment.misspelt(one.start.env, machine.platform):
-        troubles.append(f"it sets {shown(name)}, which nobody reads: {meant} may be meant")
+        troubles.append(f"it sets {shown(name)}, which nothing reads; perhaps {meant} is meant")
     return troubles
 
 
 def _memory(one: Found, machine: Machine, troubles: list[str]) -> str:
-    """The memory file of a server; "" where it cannot be told, with the reason among the troubles."""
+    """The memory file of a server; "" if it cannot be determined, with the reason among the troubles."""
     environ: Mapping[str, str] = {**machine.environ, **one.environ}
     if one.kind == "npm":
         written = one.environ.get(environment.FILE)
         if written and _VARIABLE.search(written):
-            troubles.append(f"{environment.FILE} holds a variable, which the npm server takes as it is written")
+            troubles.append(f"{environment.FILE} contains a variable, which the npm server does not expand")
         if written and written.startswith("~"):
-            troubles.append(f"{environment.FILE} begins with ~, which the npm server takes as it is written")
+            troubles.append(f"{environment.FILE} begins with ~, which the npm server does not expand")
         if written and not flavour(machine.platform).isabs(written):
-            return f"{written} (seen from the npm server's own folder)"
+            return f"{written} (relative to the npm server's own folder)"
         return written or "in its own folder"
     options = _options(one)
     archive = next((word for word in one.start.args if word.endswith(".pyz")), None)

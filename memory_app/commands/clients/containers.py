@@ -13,7 +13,7 @@ from memory_app.text import shown
 
 IMAGE: Final = "mcp/memory"
 _RUN: Final = ("run", "-i", "--rm", "--pull=never")
-"""Only the image that was built here: the name belongs to nobody, so a registry might give a stranger's."""
+"""Only the image that was built here: nobody owns the name, so a registry might deliver a stranger's image."""
 
 _VOLUME: Final = "claude-memory"
 _FOLDER: Final = "/data"
@@ -21,14 +21,14 @@ _FOLDER: Final = "/data"
 
 
 def container_start(file: str | None, profile: str | None) -> Start:
-    """The command that starts the image, for a memory file of this machine, for a profile, or for the volume's own."""
+    """The command that starts the image, for a memory file on this machine, for a profile, or for the volume's own."""
     if file is None:
         chosen = ("-e", f"{PROFILE}={profile}") if profile is not None else ()
         return Start("docker", (*_RUN, "-v", f"{_VOLUME}:{HOME_IN_IMAGE}", *chosen, IMAGE), {})
     folder, name = os.path.split(file)
     if ":" in os.path.splitdrive(folder)[1]:
         if "," in folder:
-            raise UsageError(f"{shown(folder)} holds a colon and a comma: docker cannot mount it.")
+            raise UsageError(f"{shown(folder)} contains a colon and a comma: docker cannot mount it.")
         mount = ("--mount", f"type=bind,source={folder},target={_FOLDER}")
     else:
         mount = ("-v", f"{folder}:{_FOLDER}")
@@ -36,7 +36,7 @@ def container_start(file: str | None, profile: str | None) -> Start:
 
 
 def memory_here(container: Container) -> str | None:
-    """The memory file of a container on this machine; None if it is in a volume, or in the container alone."""
+    """The memory file of a container on this machine; None if it is in a volume, or only in the container."""
     _, mount, rest = in_container(container)
     if mount is None or not mount.bind:
         return None
@@ -47,12 +47,12 @@ def memory_here(container: Container) -> str | None:
     return path
 
 
-def told_memory(container: Container) -> str:
+def describe_memory(container: Container) -> str:
     """Where a container keeps its memory, in words."""
     here = memory_here(container)
     if here is not None:
         return here
     path, mount, _ = in_container(container)
     if mount is None:
-        return f"{path} in the container alone, which loses it when it ends"
+        return f"{path} only in the container, so it is lost when the container ends"
     return f"{path} in the volume {mount.source or 'without a name'}"

@@ -1,8 +1,8 @@
-"""A client's configuration file: read its servers, and add ours without touching anything else.
+"""A client's configuration file: read its servers, and add ours without changing anything else.
 
-Writing is these steps: the new text is made and read again, and has to hold what it should and all else that was
-there; the old file is kept beside it as `<name>.<UTC time>.bak`; the new one is written whole beside it and renamed
-onto it, if the file has not changed meanwhile. A link stays a link.
+Steps of a write: the new text is made and read again, and must contain the intended entry and everything else from
+before; the old file is kept beside it as `<name>.<UTC time>.bak`; the new file is written whole beside it and renamed
+onto it, unless the file has changed meanwhile. A link stays a link.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BOM: Final = "\ufeff"
 
 
 class Edit(NamedTuple):
-    """`before` is None where there is no file. `there` is the entry that had the name, None if there was none."""
+    """`before` is None if there is no file. `there` is the entry that had the name, None if there was none."""
 
     path: str
     before: str | None
@@ -36,7 +36,7 @@ class Edit(NamedTuple):
 
 
 def text_of(path: str) -> str | None:
-    """The file's text, None if there is no file. UsageError if it is not UTF-8."""
+    """The file's text; None if there is no file. UsageError if it is not UTF-8."""
     if not os.path.exists(path):
         return None
     data = read_whole(path)
@@ -49,8 +49,9 @@ def text_of(path: str) -> str | None:
 
 
 def servers(client: Client, path: str, text: str, keys: Sequence[str] | None = None) -> list[Found]:
-    """All servers in the file that are started as a process. UsageError if it cannot be read. `keys` lead to them in a
-    place that is not the client's own."""
+    """All servers in the file that are started as a process. UsageError if it cannot be read. `keys` lead to them if
+    the place is not the client's own.
+    """
     held = _data(client, path, text)
     found = _in(held, keys or client.keys)
     projects = held.get("projects") if isinstance(held, Mapping) else None  # Claude Code keeps those of folders there
@@ -60,8 +61,8 @@ def servers(client: Client, path: str, text: str, keys: Sequence[str] | None = N
     return found
 
 
-def edited(client: Client, path: str, name: str, start: Start) -> Edit:
-    """The file with our server in it under this name. UsageError where that would touch anything else, or guess."""
+def with_server(client: Client, path: str, name: str, start: Start) -> Edit:
+    """The file with our server under this name. UsageError if the edit would change anything else, or have to guess."""
     before, text, held, there = _entry_of(client, path, name)
     known = entry.found(name, there)
     same = known is not None and known.start[:2] == start[:2]  # an archive under another name
@@ -69,18 +70,21 @@ def edited(client: Client, path: str, name: str, start: Start) -> Edit:
         memory = known.environ.get(environment.FILE) if known else None
         shared = f", which has its memory in {shown(memory)}" if memory else ""
         raise UsageError(
-            f"{shown(path)} has another server under the name {shown(name)}{shared}. Give ours one with --name."
+            f"{shown(path)} has another server under the name {shown(name)}{shared}. Choose a name for ours "
+            "with --name."
         )
     if known is not None and not known.plain:
         raise UsageError(
             f"{shown(path)} starts the server {shown(name)} through another program. Change that entry by hand, or "
-            "give ours a name with --name."
+            "choose a name for ours with --name."
         )
     return _edit(client, path, before, text, held, name, entry.changes(client.style, start, there, name), known)
 
 
-def removed(client: Client, path: str, name: str) -> Edit:
-    """The file without the entry of this name. UsageError if it holds none that is ours, or would have to guess."""
+def without_server(client: Client, path: str, name: str) -> Edit:
+    """The file without the entry with this name. UsageError if the entry is missing or not ours, or if the edit would
+    have to guess.
+    """
     before, text, held, there = _entry_of(client, path, name)
     known = entry.found(name, there)
     if there is None:
@@ -95,7 +99,7 @@ def snippet(client: Client, name: str, value: Mapping[str, Any]) -> str:
     if client.language == "toml":
         return toml.block((*client.keys, name), value).rstrip("\n")
     if client.language == "yaml":
-        return yaml.snippet(client.keys[0], name, _named(client, name, value), as_list=client.as_list).rstrip("\n")
+        return yaml.snippet(client.keys[0], name, _with_name(client, name, value), as_list=client.as_list).rstrip("\n")
     whole_value: Any = {name: value}
     for key in reversed(client.keys):
         whole_value = {key: whole_value}
@@ -103,7 +107,7 @@ def snippet(client: Client, name: str, value: Mapping[str, Any]) -> str:
 
 
 def write(edit: Edit, backup_folder: str | None = None) -> str | None:
-    """Put the edit on the disk; the path of the copy of the old file, None if there was none."""
+    """Write the edit to disk, and return the path of the copy of the old file; None if there was none."""
     if edit.before is not None:
         refuse_read_only(edit.path)
         before = edit.before.encode()
@@ -112,7 +116,7 @@ def write(edit: Edit, backup_folder: str | None = None) -> str | None:
         def check() -> None:
             if read_whole(edit.path) != before:
                 raise StoreError(
-                    f"{shown(edit.path)} was changed by another program just now; it was left as it is. Try again."
+                    f"{shown(edit.path)} was changed by another program just now, so it was left unchanged. Try again."
                 )
 
         write_over(edit.path, [edit.after.encode()], check)
@@ -120,12 +124,12 @@ def write(edit: Edit, backup_folder: str | None = None) -> str | None:
     try:
         created = make_folders(os.path.dirname(os.path.realpath(edit.path)))
     except OSError as error:
-        raise StoreError(f"{shown(edit.path)}: its folder cannot be made: {error.strerror or error}.") from error
+        raise StoreError(f"{shown(edit.path)}: its folder could not be created: {error.strerror or error}.") from error
     try:
         write_new(edit.path, [edit.after.encode()])
     except UsageError as error:
         raise StoreError(
-            f"{shown(edit.path)} was made by another program just now; it was left as it is. Try again."
+            f"{shown(edit.path)} was created by another program just now, so it was left unchanged. Try again."
         ) from error
     except BaseException:
         remove_folders(created)
@@ -133,8 +137,10 @@ def write(edit: Edit, backup_folder: str | None = None) -> str | None:
     return None
 
 
-def changed_value(path: str, keys: Sequence[str], change: Callable[[Any], Any]) -> Edit:
-    """A JSON file with another value at these keys, everything else as it is. `change` gets the value that is there."""
+def with_value(path: str, keys: Sequence[str], change: Callable[[Any], Any]) -> Edit:
+    """A JSON file with another value at these keys and everything else unchanged. `change` receives the present
+    value.
+    """
     before = text_of(path)
     text = (before or "").removeprefix(_BOM)
     try:
@@ -142,13 +148,13 @@ def changed_value(path: str, keys: Sequence[str], change: Callable[[Any], Any]) 
         value, there = change(_at(held, keys)), _at(held, keys)
         after = text if value == there or (not value and there is None) else jsonc.put(text, keys, value)
     except jsonc.NotJson as error:
-        raise UsageError(f"{shown(path)} was not changed: {error}. Mend that first.") from error
+        raise UsageError(f"{shown(path)} was not changed: {error}. Fix that first.") from error
     bom = _BOM if before is not None and before.startswith(_BOM) else ""
     return Edit(path, before, bom + after, None)
 
 
 def _entry_of(client: Client, path: str, name: str) -> tuple[str | None, str, Any, Any]:
-    """The file's text as it is, and without a byte order mark; its data; the entry of this name."""
+    """The file's text as it is, and without a byte order mark; its data; the entry with this name."""
     before = text_of(path)
     text = (before or "").removeprefix(_BOM)
     held = _data(client, path, text)
@@ -172,9 +178,9 @@ def _edit(
         raise UsageError(f"{shown(path)} was not changed: {error}.") from error
     expected = _copy(held)
     for keys, value in changes:
-        entry.applied(expected, [*client.keys, name, *keys], value)
+        entry.apply(expected, [*client.keys, name, *keys], value)
     if not _alike(_data(client, path, after), expected, client.keys):
-        raise UsageError(f"{shown(path)} was not changed: it cannot be edited in place. Put the entry there by hand.")
+        raise UsageError(f"{shown(path)} was not changed: it cannot be edited in place. Add the entry by hand.")
     bom = _BOM if before is not None and before.startswith(_BOM) else ""
     return Edit(path, before, bom + after, there)
 
@@ -200,7 +206,7 @@ def _edit_yaml(client: Client, text: str, name: str, changes: Sequence[entry.Cha
     if changes and changes[0] == ((), entry.REMOVED):
         return yaml.remove(text, client.keys[0], name)
     done = [
-        (keys, ... if value is entry.REMOVED else value if keys else _named(client, name, value))
+        (keys, ... if value is entry.REMOVED else value if keys else _with_name(client, name, value))
         for keys, value in changes
     ]
     return yaml.put(text, client.keys[0], name, done, as_list=client.as_list) if done else text
@@ -209,7 +215,7 @@ def _edit_yaml(client: Client, text: str, name: str, changes: Sequence[entry.Cha
 _EDITORS: Final = {"json": _edit_json, "toml": _edit_toml, "yaml": _edit_yaml}
 
 
-def _named(client: Client, name: str, value: Mapping[str, Any]) -> dict[str, Any]:
+def _with_name(client: Client, name: str, value: Mapping[str, Any]) -> dict[str, Any]:
     return {"name": name, **value} if client.as_list else dict(value)
 
 
@@ -221,7 +227,7 @@ def _data(client: Client, path: str, text: str) -> Any:
         try:
             held = {one.name: one.value for one in yaml.entries(text, client.keys[0])}
         except yaml.NotYaml as error:
-            raise UsageError(f"{shown(path)} cannot be read: {error}. Put the entry there by hand.") from error
+            raise UsageError(f"{shown(path)} cannot be read: {error}. Add the entry by hand.") from error
         if client.as_list:
             held = {name: {k: v for k, v in value.items() if k != "name"} if isinstance(value, dict) else value
                     for name, value in held.items()}  # fmt: skip
@@ -231,13 +237,14 @@ def _data(client: Client, path: str, text: str) -> Any:
     try:
         document = jsonc.read(text)
     except jsonc.NotJson as error:
-        raise UsageError(f"{shown(path)} cannot be read: {error}. Mend that first.") from error
+        raise UsageError(f"{shown(path)} cannot be read: {error}. Fix that first.") from error
     if document.lenient and not client.comments:
         raise UsageError(
-            f"{shown(path)} holds comments or trailing commas, which {client.title} does not take. Remove them first."
+            f"{shown(path)} contains comments or trailing commas, which {client.title} does not accept. "
+            "Remove them first."
         )
     if not isinstance(document.root.value, dict):
-        raise UsageError(f"{shown(path)} does not hold an object. Mend that first.")
+        raise UsageError(f"{shown(path)} does not contain an object. Fix that first.")
     return document.root.value
 
 
@@ -247,16 +254,16 @@ def _toml_data(path: str, text: str) -> Any:
     except ImportError:  # Python 3.10
         return _tables(path, text)
     except ValueError as error:
-        raise UsageError(f"{shown(path)} cannot be read: {error}. Mend that first.") from error
+        raise UsageError(f"{shown(path)} cannot be read: {error}. Fix that first.") from error
 
 
 def _tables(path: str, text: str) -> dict[str, Any]:
-    """What Python 3.10, which cannot read TOML, knows of it: strings and arrays of strings."""
+    """The parts that Python 3.10, which cannot read TOML, understands: strings and arrays of strings."""
     data: dict[str, Any] = {}
     try:
         found = toml.statements(text)
     except toml.NotToml as error:
-        raise UsageError(f"{shown(path)} cannot be read: {error}. Mend that first.") from error
+        raise UsageError(f"{shown(path)} cannot be read: {error}. Fix that first.") from error
     for one in found:
         held = data
         for key in one.path if one.header else one.path[:-1]:
@@ -285,7 +292,9 @@ def _in(held: Any, keys: Sequence[str]) -> list[Found]:
 
 
 def _alike(one: Any, other: Any, keys: Sequence[str]) -> bool:
-    """Whether both hold the same; an object on the way to the servers that became empty may be missing in one."""
+    """Whether both have the same content. An object on the way to the servers that became empty may be missing in
+    one.
+    """
     if one == other:
         return True
     if not keys or not isinstance(one, Mapping) or not isinstance(other, Mapping):

@@ -1,7 +1,7 @@
-"""What is written into a client's configuration for a server, and what is read out of it: one entry, in each form.
+"""One server's entry in a client's configuration, in each format: what is written into it, and what is read from it.
 
-An entry that is there already keeps every key that is not about starting the server (`disabled`, `autoApprove`, further
-variables), so that a move from the npm server keeps its memory file and the person's choices.
+An existing entry keeps every key that is not about starting the server (`disabled`, `autoApprove`, further variables),
+so that a move from the npm server keeps its memory file and the person's choices.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ class Start(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A server in a client's file. `environ` is all that it is given, also by its command line (`env X=… npx`); for a
-    container what is set inside. `plain`: another start can take the place of its command."""
+    """A server in a client's file. `environ` are all variables that it gets, also from its command line (`env X=…
+    npx`); for a container, those set inside. `plain`: another start can replace its command.
+    """
 
     name: str
     kind: Kind
@@ -41,8 +42,9 @@ Change = tuple[tuple[str, ...], Any]
 
 
 class _Form(NamedTuple):
-    """The keys of one style. `args` None: the command is one array. `fixed` has every entry; `new` has a new one, and
-    the person may have changed it in one that is there."""
+    """The keys of one style. `args` None: the command is one array. `fixed` is in every entry; `new` is in a new one,
+    and the person may have changed it in an existing one.
+    """
 
     command: str = "command"
     args: str | None = "args"
@@ -63,9 +65,11 @@ _FORMS: Final[Mapping[str, _Form]] = {
 
 
 def changes(style: Style, start: Start, there: Mapping[str, Any] | None, name: str = "") -> list[Change]:
-    """What has to be put where within the entry: paths of keys and values, or REMOVED. `there` is the entry as it is,
-    or None. A memory that `start` names takes the place of any other; one that it does not name stays, in whatever way
-    the entry gave it, unless the start is a container's, which sees no variable of the entry."""
+    """The changes within the entry: paths of keys and values, or REMOVED. `there` is the present entry, or None.
+
+    A memory that `start` names replaces any other. Otherwise the entry's own memory stays, in whatever way the entry
+    gives it, unless the start is a container's, which sees no variable of the entry.
+    """
     form = _FORMS.get(style, _PLAIN)
     if form.args is None:
         wanted: dict[str, Any] = {form.command: [start.command, *start.args]}
@@ -130,7 +134,7 @@ def _texts(env: object) -> dict[str, str]:
     return {str(key): str(value) for key, value in env.items()} if isinstance(env, Mapping) else {}
 
 
-def applied(entry: Any, path: Sequence[str], value: Any) -> None:
+def apply(entry: Any, path: Sequence[str], value: Any) -> None:
     """Make one change in a plain data structure."""
     for key in path[:-1]:
         entry = entry.setdefault(key, {})

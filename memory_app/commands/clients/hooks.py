@@ -1,4 +1,4 @@
-"""The hook with which Claude Code begins a session: a command that prints a brief of the memory for the model.
+"""The hook that Claude Code runs at the start of a session: a command that prints a brief of the memory for the model.
 
 Claude Code keeps hooks in its settings, not in the file of its servers, as lists of groups by event.
 """
@@ -38,7 +38,7 @@ def settings_file(machine: Machine, project: bool) -> str:
         home_folder(machine.environ, machine.platform),
     )
     if moved is None and home is None:
-        raise UsageError("no home folder is known here. Set HOME, or use --project.")
+        raise UsageError("the home folder is unknown. Set HOME, or use --project.")
     return str(join(moved or join(home or "", ".claude"), "settings.json"))
 
 
@@ -49,7 +49,7 @@ def command_line(start: Start, tokens: int, platform: str) -> str:
         if name in start.env:
             words += [option, start.env[name]]
     rest = {name: value for name, value in start.env.items() if name not in (FILE, PROFILE)}
-    if platform == "win32":  # a shell like that of Git for Windows, where a backslash is no folder
+    if platform == "win32":  # a shell like that of Git for Windows, where a backslash does not separate folders
         return " ".join(f'"{word.replace(chr(92), "/")}"' if re.search(r"[\s\\]", word) else word for word in words)
     assignments = [f"{name}={shlex.quote(value)}" for name, value in rest.items()]
     return " ".join([*assignments, shlex.join(words)])
@@ -66,7 +66,7 @@ def with_hook(held: object, command: str | None) -> list[Any]:
 
 
 def _is_ours(group: object) -> bool:
-    """Whether a group holds our command and no other."""
+    """Whether a group contains our command and no other."""
     hooks: Sequence[Any] = group.get("hooks") or () if isinstance(group, Mapping) else ()
     commands = [one.get("command") if isinstance(one, Mapping) else None for one in hooks]
     return bool(commands) and all(isinstance(text, str) and _OURS.search(text) for text in commands)

@@ -1,6 +1,6 @@
 """JSON with comments and trailing commas: read it with the position of every value, and replace values in its text.
 
-Whatever is not the value that is put stays to the byte: comments, order, spaces, line ends. No I/O.
+Everything except the new value stays byte for byte: comments, order, spaces, line ends. No I/O.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _COMMENT: Final = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
 _WORD: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null")
 _DEEPEST: Final = 200
 _UNIT: Final = "  "
-_SHORT: Final = 100  # characters of an array that stands on one line
+_SHORT: Final = 100  # characters of an array that is written on one line
 _scan_string: Final = json.decoder.scanstring  # type: ignore[attr-defined]
 
 
 class NotJson(ValueError):
-    """The text cannot be read, or not be changed without guessing. Its text says where."""
+    """The text cannot be read, or not be changed without guessing. The error text says where."""
 
 
 class Node(NamedTuple):
@@ -40,18 +40,18 @@ class Document(NamedTuple):
 
 
 def read(text: str) -> Document:
-    """The document in the text. NotJson says where it is none."""
+    """The document in the text. NotJson if there is none, with the place."""
     reader = _Reader(text)
     start = reader.skip(0)
     root = reader.value(start, 0)
     end = reader.skip(root.end)
     if end != len(text):
-        raise reader.error(end, "something follows the document")
+        raise reader.error(end, "unexpected text after the document")
     return Document(root, reader.lenient)
 
 
 def put(text: str, path: Sequence[str], value: Any) -> str:
-    """The text with the value at the path of keys; objects on the way are made where they are missing."""
+    """The text with the value at the path of keys; missing objects on the way are made."""
     if not text.strip():
         text = "{}\n"
     node = read(text).root
@@ -60,11 +60,11 @@ def put(text: str, path: Sequence[str], value: Any) -> str:
             raise NotJson(f"{' > '.join(path[:depth]) or 'the whole'} is not an object")
         same = [member for name, _, member in node.members if name == key]
         if len(same) > 1:
-            raise NotJson(f'"{key}" stands there twice')
+            raise NotJson(f'"{key}" occurs twice')
         if not same:
             for missing in reversed(path[depth + 1 :]):
                 value = {missing: value}
-            return _inserted(text, node, key, value)
+            return _insert(text, node, key, value)
         node = same[0]
     if json.dumps(node.value) == json.dumps(value):
         return text
@@ -72,12 +72,12 @@ def put(text: str, path: Sequence[str], value: Any) -> str:
 
 
 def remove(text: str, path: Sequence[str]) -> str:
-    """The text without the member at the path of keys; as it is where there is none."""
+    """The text without the member at the path of keys; unchanged if there is none."""
     node = read(text).root
     for depth, key in enumerate(path):
         same = [place for place, (name, _, _) in enumerate(node.members) if name == key]
         if len(same) > 1:
-            raise NotJson(f'"{key}" stands there twice')
+            raise NotJson(f'"{key}" occurs twice')
         if not same:
             return text
         if depth == len(path) - 1:
@@ -87,7 +87,7 @@ def remove(text: str, path: Sequence[str]) -> str:
 
 
 def written(value: Any, unit: str = _UNIT) -> str:
-    """A value as JSON over several lines, arrays that are short on one, as people write them."""
+    """A value as JSON over several lines, with short arrays on one line, as people write them."""
     if isinstance(value, dict) and value:
         items = [f"{json.dumps(key, ensure_ascii=False)}: {written(item, unit)}" for key, item in value.items()]
         return "{\n" + ",\n".join(textwrap.indent(item, unit) for item in items) + "\n}"
@@ -107,7 +107,7 @@ class _Reader:
         return NotJson(f"line {line}, column {position - self._text.rfind(chr(10), 0, position)}: {what}")
 
     def skip(self, position: int) -> int:
-        """The next place behind white space and comments."""
+        """The next place after white space and comments."""
         while True:
             match = _SPACE.match(self._text, position)
             position = match.end() if match else position
@@ -159,7 +159,7 @@ class _Reader:
         return Node(start, position + 1, items)
 
     def _comma(self, position: int, close: str) -> int:
-        """Behind the comma after an item, or at the closing bracket."""
+        """The place after the comma that follows an item, or at the closing bracket."""
         position = self.skip(position)
         if self._text[position : position + 1] == ",":
             position = self.skip(position + 1)
@@ -176,7 +176,7 @@ class _Reader:
             raise self.error(position, "this string does not end, or is not valid") from error
 
 
-def _inserted(text: str, node: Node, key: str, value: Any) -> str:
+def _insert(text: str, node: Node, key: str, value: Any) -> str:
     """The text with a new last member in an object."""
     close = node.end - 1
     inside = text[node.start + 1 : close]
@@ -188,7 +188,7 @@ def _inserted(text: str, node: Node, key: str, value: Any) -> str:
         if not inside.strip():
             new = f"{line_end}{inner}{name}{_written(text, value, inner)}{line_end}{outer}"
             return text[: node.start + 1] + new + text[close:]
-        at = node.start + 1 + len(inside.rstrip())  # behind comments
+        at = node.start + 1 + len(inside.rstrip())  # after comments
         return text[:at] + f"{line_end}{inner}{name}{_written(text, value, inner)}{line_end}{outer}" + text[close:]
     last = node.members[-1][2]
     comma = "" if _has_comma(text, last.end, close) else ","
@@ -204,7 +204,7 @@ def _inserted(text: str, node: Node, key: str, value: Any) -> str:
 
 
 def _without(text: str, node: Node, place: int) -> str:
-    """The text without one member of an object, its comma and, if nothing else stands there, its lines."""
+    """The text without one member of an object, its comma and, if they contain nothing else, its lines."""
     _, start, value = node.members[place]
     close = node.end - 1
     comma = _comma_after(text, value.end, close)
@@ -224,7 +224,7 @@ def _without(text: str, node: Node, place: int) -> str:
 
 
 def _comma_after(text: str, position: int, close: int) -> int | None:
-    """The place of the comma between a value and what follows it, comments passed over; None for none."""
+    """The place of the comma between a value and what follows it, behind any comments; None if there is none."""
     while position < close:
         comment = _COMMENT.match(text, position)
         if comment is not None:
@@ -249,13 +249,13 @@ def _line_end(text: str) -> str:
 
 
 def _unit(text: str) -> str:
-    """What one level is indented by in this text."""
+    """The indentation of one level in this text."""
     match = re.search(r"^([ \t]+)\S", text, re.MULTILINE)
     return match[1] if match and len(match[1]) <= 8 else _UNIT
 
 
 def _indent_at(text: str, position: int) -> str:
-    """The white space that the line of this place begins with."""
+    """The white space at the beginning of the line with this place."""
     start = text.rfind("\n", 0, position) + 1
     return text[start : start + len(text[start:position]) - len(text[start:position].lstrip(" \t"))]
 

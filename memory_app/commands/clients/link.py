@@ -14,13 +14,13 @@ _WITH_LINKS: Final = ("vscode", "cursor")
 
 
 def link(client: str, name: str, entry: Mapping[str, Any]) -> str:
-    """The link for this client. UsageError if it knows none."""
+    """The link for this client. UsageError if it supports none."""
     if client == "vscode":
         return f"vscode:mcp/install?{quote(_compact({'name': name, **entry}), safe='')}"
     if client == "cursor":
         config = base64.b64encode(_compact(entry).encode()).decode()
         return f"cursor://anysphere.cursor-deeplink/mcp/install?{urlencode({'name': name, 'config': config})}"
-    raise UsageError(f"{client} has no such links, only {' and '.join(_WITH_LINKS)} have. Use --write.")
+    raise UsageError(f"{client} does not support such links, only {' and '.join(_WITH_LINKS)} do. Use --write.")
 
 
 def _compact(value: Any) -> str:

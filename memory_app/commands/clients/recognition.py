@@ -1,7 +1,7 @@
 """What a command line in a client's file starts: our server, the npm server, a container of it, or something else.
 
-A package or image counts only where the command line runs it: as what npx, docker or Python is told to start. The mere
-name, as an argument of another program, does not. No I/O.
+A package or image counts only if the command line runs it: if npx, docker or Python is told to start it. The mere name,
+as an argument of another program, does not count. No I/O.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ HOME_IN_IMAGE: Final = "/app/dist"
 
 
 class Mount(NamedTuple):
-    """`source` is a folder of this machine where `bind`, else a volume's name; "" if it has none."""
+    """`source` is a folder of this machine if `bind`, else a volume's name; "" if it has none."""
 
     source: str
     target: str
@@ -57,8 +57,9 @@ class Container(NamedTuple):
 
 
 class Server(NamedTuple):
-    """`environ` is what the command line itself sets, for the container's inside where there is one. `plain`: nothing
-    else is run on the way, so that another start can take its place."""
+    """`environ` is what the command line itself sets; for a container, inside it. `plain`: the command line runs
+    nothing else, so that another start can replace it.
+    """
 
     kind: Kind
     environ: Mapping[str, str]
@@ -67,7 +68,7 @@ class Server(NamedTuple):
 
 
 def server_of(words: Sequence[str], environ: Mapping[str, str]) -> Server:
-    """What these words start, given the variables of the entry."""
+    """The server that these words start, given the variables of the entry."""
     rest, more, plain = _unwrapped(list(words))
     kind, container = _kind(rest)
     if kind == "other" and any(_PACKAGE.fullmatch(_slashes(part)) for word in words for part in word.split()):
@@ -79,7 +80,7 @@ def server_of(words: Sequence[str], environ: Mapping[str, str]) -> Server:
 
 
 def file_option(words: Sequence[str]) -> str | None:
-    """The memory file that a fork is given as an argument."""
+    """The memory file that a fork gets as an argument."""
     for word, after in zip(words, [*words[1:], ""], strict=True):
         name, equals, value = word.partition("=")
         if name in _FILE_OPTIONS:
@@ -88,7 +89,7 @@ def file_option(words: Sequence[str]) -> str | None:
 
 
 def in_container(container: Container) -> tuple[str, Mount | None, str]:
-    """The memory's path inside, the mount that it lies on, and the rest of the path below that."""
+    """The memory's path inside, the mount that contains it, and the rest of the path below that."""
     written = container.environ.get(FILE) or f"{HOME_IN_IMAGE}/memory.jsonl"
     path = written if written.startswith("/") else f"{HOME_IN_IMAGE}/{written}"
     fitting = [one for one in container.mounts if path == one.target or path.startswith(one.target.rstrip("/") + "/")]
@@ -99,7 +100,9 @@ def in_container(container: Container) -> tuple[str, Mount | None, str]:
 
 
 def _unwrapped(words: list[str]) -> tuple[list[str], dict[str, str], bool]:
-    """The words without `env NAME=value`, `cmd /c` and `sh -c`; what they set; whether nothing else is there."""
+    """The words without `env NAME=value`, `cmd /c` and `sh -c`; the variables that they set; whether there is nothing
+    else.
+    """
     environ: dict[str, str] = {}
     plain = True
     while words:
@@ -117,10 +120,10 @@ def _unwrapped(words: list[str]) -> tuple[list[str], dict[str, str], bool]:
             if inside is None:
                 return words, environ, False
             words = inside
-        elif name == "wsl":  # another system with folders of its own
+        elif name == "wsl":  # another system with its own folders
             words, plain = _without_options(words[1:]), False
         elif len(words) == 1 and " " in words[0] and _base(words[0].split()[0]) in (*_RUNNERS, "env"):
-            words = _split(words[0]) or words  # a whole command line in the place of the command
+            words = _split(words[0]) or words  # a whole command line instead of the command
             if len(words) == 1:
                 return words, environ, False
         else:
@@ -145,7 +148,7 @@ def _kind(words: Sequence[str]) -> tuple[Kind, Container | None]:
     if name == "memory-server" or _ARCHIVE.fullmatch(_last(words[0])):
         return "ours", None
     script = next((word for word in args if not word.startswith("-")), "")
-    if _ARCHIVE.fullmatch(_last(script)):  # a Python under whatever name
+    if _ARCHIVE.fullmatch(_last(script)):  # a Python under any name
         return "ours", None
     if _PYTHONS.fullmatch(name):
         module = any(pair == ("-m", "memory_app") for pair in itertools.pairwise(args))
@@ -155,7 +158,7 @@ def _kind(words: Sequence[str]) -> tuple[Kind, Container | None]:
 
 
 def _runs_npm_server(args: Sequence[str]) -> bool:
-    """Whether the first thing that npx, node and the like are given is the npm server."""
+    """Whether the first argument of npx, node and the like is the npm server."""
     for word, after in zip(args, [*args[1:], ""], strict=True):
         if word in ("-p", "--package"):
             return bool(_PACKAGE.fullmatch(_slashes(after)))
@@ -169,7 +172,7 @@ def _runs_npm_server(args: Sequence[str]) -> bool:
 
 
 def _container(args: Sequence[str]) -> Container | None:
-    """What `docker run` is told; None for other commands."""
+    """The arguments of `docker run`; None for other commands."""
     rest = list(args)
     if rest[:1] == ["container"]:
         rest = rest[1:]
@@ -208,7 +211,7 @@ def _mount(value: str) -> list[Mount]:
 
 
 def _split(line: str) -> list[str] | None:
-    """A shell's command line as words; None where a shell would do more than start one program."""
+    """A shell's command line as words; None if a shell would do more than start one program."""
     if _OPERATORS.search(line):
         return None
     try:

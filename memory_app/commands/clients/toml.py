@@ -1,6 +1,6 @@
-"""TOML: set the keys of one table in its text, every other byte stays. No I/O, no TOML writer.
+"""TOML: set the keys of one table in its text; every other byte stays. No I/O, no TOML writer.
 
-The text is cut into statements (headers, pairs, the rest), which needs no more of TOML than where strings, brackets and
+The text is cut into statements (headers, pairs, the rest). For that it is enough to know where strings, brackets and
 comments end. What cannot be changed without guessing is refused: inline tables and dotted keys in the way.
 """
 
@@ -47,10 +47,10 @@ def put(text: str, table: Path, values: Mapping[str, Any]) -> str:
 
 
 def remove(text: str, path: Path) -> str:
-    """The text without this key or table and all below it. NotToml where it is written in another table's value."""
+    """The text without this key or table and everything below it. NotToml if it is written in another table's value."""
     found = [one for one in statements(text) if one.path[: len(path)] == path]
     if not found:
-        raise NotToml(f"{'.'.join(path)} is not written as a [table] or key of its own: remove it by hand")
+        raise NotToml(f"{'.'.join(path)} is not written as a separate [table] or key: remove it by hand")
     for one in reversed(found):
         start = text.rfind("\n", 0, one.value) + 1
         if one.header and text[:start].endswith(("\n\n", "\n\r\n")):  # the blank line that set it apart
@@ -104,7 +104,7 @@ def statements(text: str) -> list[Statement]:
 def _put_one(text: str, table: Path, key: str, value: Any) -> str:
     header, pairs = _table(text, table)
     if header is None:
-        return _appended(text, block(table, {key: value}))
+        return _append(text, block(table, {key: value}))
     for pair in pairs:
         if pair.path == (*table, key):
             return text[: pair.value] + _value(value) + text[pair.end :]
@@ -113,7 +113,9 @@ def _put_one(text: str, table: Path, key: str, value: Any) -> str:
 
 
 def _put_below(text: str, table: Path, values: Mapping[str, Any]) -> str:
-    """A table below another one: its own header if it has one, else the inline table that is there, else a new one."""
+    """Put a table below another one: under its own header if it has one, else into the existing inline table, else
+    under a new header.
+    """
     if not values:
         return text
     inline = next((one for one in statements(text) if not one.header and one.path == table), None)
@@ -127,7 +129,7 @@ def _put_below(text: str, table: Path, values: Mapping[str, Any]) -> str:
     if header is None:
         parent, pairs = _table(text, table[:-1])
         if parent is None:
-            return _appended(text, block(table, values))
+            return _append(text, block(table, values))
         at = (pairs[-1] if pairs else parent).next
         before = text[:at] if text[:at].endswith("\n") else text[:at] + "\n"
         rest = text[at:]
@@ -139,20 +141,20 @@ def _put_below(text: str, table: Path, values: Mapping[str, Any]) -> str:
 
 
 def _table(text: str, table: Path) -> tuple[Statement | None, list[Statement]]:
-    """The table's header and the pairs under it. NotToml if it stands there in another way."""
+    """The table's header and the pairs under it. NotToml if it is written in another way."""
     all_of_it = statements(text)
     headers = [one for one in all_of_it if one.header and one.path == table]
     if len(headers) > 1 or any(one.many for one in headers):
-        raise NotToml(f"[{'.'.join(table)}] stands there more than once")
+        raise NotToml(f"[{'.'.join(table)}] occurs more than once")
     for one in all_of_it:
         on_the_way = one.path == table[: len(one.path)]
         within = one.path[: len(table)] == table and len(one.table) < len(table)
         if not one.header and one.table != table and (on_the_way or within):
-            raise NotToml(f"{'.'.join(one.path)} is not written as a [table]: write it so first")
+            raise NotToml(f"{'.'.join(one.path)} is not written as a [table]: rewrite it as one first")
     return (headers[0] if headers else None), [one for one in all_of_it if not one.header and one.table == table]
 
 
-def _appended(text: str, new: str) -> str:
+def _append(text: str, new: str) -> str:
     if text and not text.endswith("\n"):
         text += _line_end(text)
     gap = _line_end(text) if text.strip() and not text.endswith(("\n\n", "\n\r\n")) else ""
@@ -215,7 +217,7 @@ def _end_of_value(text: str, position: int) -> int:
 def _line_after(text: str, position: int) -> int:
     rest = text[position : _next_line(text, position)].strip()
     if rest and not rest.startswith("#"):
-        raise _error(text, position, "something follows on this line")
+        raise _error(text, position, "unexpected text at the end of this line")
     return _next_line(text, position)
 
 
@@ -234,7 +236,7 @@ def _key(key: str) -> str:
 
 
 def _value(value: Any) -> str:
-    """A string, array of strings or truth value; JSON's escapes are TOML's too, but for DEL."""
+    """A string, array of strings or truth value. JSON's escapes are also TOML's, except for DEL."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         return "[" + ", ".join(map(_value, value)) + "]"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
@@ -243,5 +245,5 @@ def _value(value: Any) -> str:
 def _unquoted(text: str) -> str:
     try:
         return str(json.loads(f'"{text}"'))
-    except ValueError:  # an escape that JSON has not
+    except ValueError:  # an escape that JSON lacks
         return text

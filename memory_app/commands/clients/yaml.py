@@ -1,7 +1,7 @@
-"""YAML: read and change the entries below one top-level key, every other byte stays. No I/O.
+"""YAML: read and change the entries below one top-level key; every other byte stays. No I/O.
 
 A small part of YAML is enough for that: block mappings and lists, simple and quoted values, lists in brackets. Only the
-lines of the entry that is meant are touched. What cannot be understood there is refused, never guessed.
+lines of the requested entry are changed. What is not supported there is refused, never guessed.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
 class NotYaml(ValueError):
-    """The text cannot be read, or not be changed without guessing. Its text says where."""
+    """The text cannot be read, or not be changed without guessing. The error text says where."""
 
 
 class _Item(NamedTuple):
-    """A key of a block mapping: its lines, from `start` up to `end`, and what stands behind its colon."""
+    """A key of a block mapping: its lines, from `start` up to `end`, and the text after its colon."""
 
     key: str
     start: int
@@ -34,7 +34,7 @@ class _Item(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One entry below the key. `value` is None where it is beyond what is understood here."""
+    """One entry below the key. `value` is None if it uses unsupported YAML."""
 
     name: str
     start: int
@@ -53,7 +53,7 @@ def entries(text: str, top: str) -> list[Entry]:
         part = _undashed(lines[start:end])
         items = _items(part, 0, len(part))
         if _is_list(lines, block):
-            value = _tried(part, items)
+            value = _values(part, items)
             name = value.get("name") if isinstance(value, dict) else None
             found.append(Entry(str(name or ""), start, end, value))
         else:
@@ -66,22 +66,23 @@ def entries(text: str, top: str) -> list[Entry]:
 
 
 def put(text: str, top: str, name: str, changes: Sequence[tuple[tuple[str, ...], Any]], *, as_list: bool) -> str:
-    """The text with these changes in the entry `name` below the key `top`: paths of keys and values; the empty path is
-    the whole entry, and a value that is `...` takes a key out."""
+    """The text with these changes in the entry `name` below the key `top`: paths of keys and values. The empty path is
+    the whole entry; the value `...` removes a key.
+    """
     lines = _lines(text)
     end_of_line = "\r\n" if "\r\n" in text else "\n"
     there = [one for one in entries(text, top) if one.name == name]
     if len(there) > 1:
-        raise NotYaml(f"{name} stands there twice")
+        raise NotYaml(f"{name} occurs twice")
     if not there:
         return _with_new(text, lines, top, name, changes[0][1], as_list, end_of_line)
     one = there[0]
     if not isinstance(one.value, dict):
-        raise NotYaml(f"line {one.start + 1}: the entry {name} is written in a way that is not understood here")
+        raise NotYaml(f"line {one.start + 1}: the entry {name} is written in a way that is not supported here")
     part = _undashed(lines[one.start : one.end])
     for path, value in changes:
         way = path if as_list else (_items(part, 0, len(part))[0].key, *path)
-        part = _changed(part, 0, len(part), way, value, end_of_line)
+        part = _change(part, 0, len(part), way, value, end_of_line)
     if as_list:
         dash = len(lines[one.start]) - len(lines[one.start].lstrip(" "))
         part[0] = f"{part[0][:dash]}-{part[0][dash + 1 :]}"
@@ -89,12 +90,12 @@ def put(text: str, top: str, name: str, changes: Sequence[tuple[tuple[str, ...],
 
 
 def remove(text: str, top: str, name: str) -> str:
-    """The text without the entry `name`; the key stays, empty if it was the last."""
+    """The text without the entry `name`. The key stays, empty if the entry was the last."""
     lines = _lines(text)
     found = entries(text, top)
     there = [one for one in found if one.name == name]
     if len(there) != 1:
-        raise NotYaml(f"{name} stands there {'twice' if there else 'not at all'}")
+        raise NotYaml(f"{name} {'occurs twice' if there else 'is missing'}")
     rest = [*lines[: there[0].start], *lines[there[0].end :]]
     if len(found) == 1:
         place = _block(lines, top)
@@ -121,7 +122,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _block(lines: Sequence[str], top: str) -> tuple[int, int] | None:
-    """The lines below the key of the top level, None if it is not there."""
+    """The lines below the top-level key; None if it does not exist."""
     for number, line in enumerate(lines, 1):
         if _content(line) and not re.match(r"[ -]|\.\.\.\s*$", line) and not _KEY.fullmatch(line.rstrip()):
             raise NotYaml(f"line {number}: a key and a colon are expected")
@@ -130,7 +131,7 @@ def _block(lines: Sequence[str], top: str) -> tuple[int, int] | None:
     if not places:
         return None
     if len(places) > 1:
-        raise NotYaml(f"{top} stands there twice")
+        raise NotYaml(f"{top} occurs twice")
     start = places[0] + 1
     match = _KEY.fullmatch(lines[places[0]].rstrip())
     inline = _without_comment(match[3] or "") if match else ""
@@ -156,7 +157,7 @@ def _parts(lines: Sequence[str], block: tuple[int, int]) -> list[tuple[int, int]
     if _is_list(lines, block):
         starts = [i for i in starts if lines[i].lstrip(" ").startswith("- ")]
     if any(_indent(lines[i]) < indent for i in contents):
-        raise NotYaml(f"line {contents[0] + 1}: its entries are not indented alike")
+        raise NotYaml(f"line {contents[0] + 1}: its entries have different indentations")
     ends = [*starts[1:], block[1]]
     return [(start, _last_content(lines, start, end) + 1) for start, end in zip(starts, ends, strict=True)]
 
@@ -167,12 +168,12 @@ def _is_list(lines: Sequence[str], block: tuple[int, int]) -> bool:
 
 
 def _undashed(lines: Sequence[str]) -> list[str]:
-    """An entry's lines with the dash of a list's item as one more space."""
+    """An entry's lines with the dash of a list's item replaced by a space."""
     return [re.sub(r"^( *)-(?= )", r"\1 ", lines[0]), *lines[1:]]
 
 
 def _items(lines: Sequence[str], start: int, end: int) -> list[_Item]:
-    """The keys of the block mapping that these lines hold."""
+    """The keys of the block mapping in these lines."""
     contents = [i for i in range(start, end) if _content(lines[i])]
     if not contents:
         return []
@@ -183,7 +184,7 @@ def _items(lines: Sequence[str], start: int, end: int) -> list[_Item]:
             continue
         match = _KEY.fullmatch(lines[i].rstrip())
         if match is None or _indent(lines[i]) < indent:
-            raise NotYaml(f"{lines[i].strip()!r} is not understood here")
+            raise NotYaml(f"{lines[i].strip()!r} is not supported here")
         found.append((_key_of(match), i, match[3] or ""))
     ends = [*(one[1] for one in found[1:]), end]
     return [
@@ -192,7 +193,7 @@ def _items(lines: Sequence[str], start: int, end: int) -> list[_Item]:
     ]
 
 
-def _tried(lines: Sequence[str], items: Sequence[_Item]) -> Any:
+def _values(lines: Sequence[str], items: Sequence[_Item]) -> Any:
     try:
         return {item.key: _value(lines, item) for item in items}
     except NotYaml:
@@ -207,7 +208,7 @@ def _value(lines: Sequence[str], item: _Item) -> Any:
     if inline.startswith(("[", "{")):
         return _flow(" ".join([inline, *(_without_comment(lines[i].strip()) for i in below)]))
     if inline.startswith(("&", "*", "!")):
-        raise NotYaml(f"{inline!r} is not understood here")
+        raise NotYaml(f"{inline!r} is not supported here")
     if inline:
         return _scalar(" ".join([inline, *(lines[i].strip() for i in below)]))
     if not below:
@@ -220,7 +221,7 @@ def _value(lines: Sequence[str], item: _Item) -> Any:
 def _list_item(line: str) -> Any:
     text = line.strip()
     if not text.startswith("- ") or _KEY.fullmatch(text[2:]):
-        raise NotYaml(f"{text!r} is not understood here")
+        raise NotYaml(f"{text!r} is not supported here")
     return _scalar(_without_comment(text[2:].strip()))
 
 
@@ -229,10 +230,10 @@ def _scalar(text: str) -> Any:
         try:
             return json.loads(text)
         except ValueError as error:
-            raise NotYaml(f"{text!r} is not understood here") from error
+            raise NotYaml(f"{text!r} is not supported here") from error
     if text.startswith("'"):
         if len(text) < 2 or not text.endswith("'"):
-            raise NotYaml(f"{text!r} is not understood here")
+            raise NotYaml(f"{text!r} is not supported here")
         return text[1:-1].replace("''", "'")
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
@@ -240,19 +241,19 @@ def _scalar(text: str) -> Any:
 
 
 def _flow(text: str) -> Any:
-    """A list of simple values in brackets, or an empty mapping; JSON, too."""
+    """A list of simple values in brackets, or an empty mapping; JSON is accepted too."""
     try:
         return json.loads(text)
     except ValueError:
         pass
     if not (text.startswith("[") and text.endswith("]")) or re.search(r"[{}\[\]]", text[1:-1]):
-        raise NotYaml(f"{text!r} is not understood here")
+        raise NotYaml(f"{text!r} is not supported here")
     parts = re.findall(r""""(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^,]+""", text[1:-1])
     return [_scalar(part.strip()) for part in parts if part.strip()]
 
 
-def _changed(lines: list[str], start: int, end: int, path: Sequence[str], value: Any, line_end: str) -> list[str]:
-    """The lines with one value put or taken out in the mapping that stands from `start` to `end`."""
+def _change(lines: list[str], start: int, end: int, path: Sequence[str], value: Any, line_end: str) -> list[str]:
+    """The lines with one value set or removed in the mapping between `start` and `end`."""
     items = _items(lines, start, end)
     item = next((one for one in items if one.key == path[0]), None)
     indent = _indent(lines[items[0].start]) if items else 0
@@ -262,26 +263,26 @@ def _changed(lines: list[str], start: int, end: int, path: Sequence[str], value:
         for key in reversed(path[1:]):
             value = {key: value}
         at = items[-1].end if items else end
-        return [*_ended(lines[:at], line_end), *_rendered(path[0], value, indent, line_end), *lines[at:]]
+        return [*_end_lines(lines[:at], line_end), *_render(path[0], value, indent, line_end), *lines[at:]]
     if len(path) == 1:
-        new = [] if value is ... else _rendered(path[0], value, indent, line_end)
+        new = [] if value is ... else _render(path[0], value, indent, line_end)
         return [*lines[: item.start], *new, *lines[item.end :]]
     if _without_comment(item.inline) in ("{}", "null", "~") or (not item.inline and item.end == item.start + 1):
         if value is ...:
             return lines
         for key in reversed(path[1:]):
             value = {key: value}
-        return [*lines[: item.start], *_rendered(path[0], value, indent, line_end), *lines[item.end :]]
+        return [*lines[: item.start], *_render(path[0], value, indent, line_end), *lines[item.end :]]
     if item.inline and not _without_comment(item.inline) == "":
         raise NotYaml(f"{path[0]} is not written as a block: write its entries on lines of their own first")
     below = next(i for i in range(item.start + 1, item.end) if _content(lines[i]))
-    return _changed(lines, below, item.end, path[1:], value, line_end)
+    return _change(lines, below, item.end, path[1:], value, line_end)
 
 
 def _with_new(text: str, lines: list[str], top: str, name: str, value: Any, as_list: bool, line_end: str) -> str:
     block = _block(lines, top)
     if block is None:
-        begin = _ended(lines, line_end)
+        begin = _end_lines(lines, line_end)
         gap = [line_end] if begin and begin[-1].strip() else []
         return "".join([*begin, *gap, f"{top}:{line_end}", *_entry(name, value, 2, as_list, line_end)])
     contents = [i for i in range(*block) if _content(lines[i])]
@@ -293,27 +294,27 @@ def _with_new(text: str, lines: list[str], top: str, name: str, value: Any, as_l
     indent = _indent(lines[contents[0]]) if contents else 2
     at = block[1] if contents else block[0]
     new = _entry(name, value, indent, as_list, line_end)
-    return "".join([*_ended(lines[:at], line_end), *new, *lines[at:]])
+    return "".join([*_end_lines(lines[:at], line_end), *new, *lines[at:]])
 
 
 def _entry(name: str, value: Any, indent: int, as_list: bool, line_end: str) -> list[str]:
     if not as_list:
-        return _rendered(name, value, indent, line_end)
-    lines = [line for key, item in value.items() for line in _rendered(key, item, indent + 2, line_end)]
+        return _render(name, value, indent, line_end)
+    lines = [line for key, item in value.items() for line in _render(key, item, indent + 2, line_end)]
     return [f"{' ' * indent}- {lines[0][indent + 2 :]}", *lines[1:]]
 
 
-def _rendered(key: str, value: Any, indent: int, line_end: str) -> list[str]:
+def _render(key: str, value: Any, indent: int, line_end: str) -> list[str]:
     name = key if _PLAIN_KEY.fullmatch(key) else json.dumps(key, ensure_ascii=False)
     margin = " " * indent
     if isinstance(value, dict) and value:
-        inner = [line for one, item in value.items() for line in _rendered(one, item, indent + 2, line_end)]
+        inner = [line for one, item in value.items() for line in _render(one, item, indent + 2, line_end)]
         return [f"{margin}{name}:{line_end}", *inner]
     return [f"{margin}{name}: {json.dumps(value, ensure_ascii=False)}{line_end}"]
 
 
-def _ended(lines: Sequence[str], line_end: str) -> list[str]:
-    """The lines with a line end behind the last."""
+def _end_lines(lines: Sequence[str], line_end: str) -> list[str]:
+    """The lines with a line end after the last."""
     return [*lines[:-1], lines[-1] if lines[-1].endswith("\n") else lines[-1] + line_end] if lines else []
 
 
@@ -337,5 +338,5 @@ def _indent(line: str) -> int:
 
 
 def _last_content(lines: Sequence[str], start: int, end: int) -> int:
-    """The last line of these that holds something: comments and blank lines behind it belong to what follows."""
+    """The last of these lines with content: comments and blank lines after it belong to what follows."""
     return max((i for i in range(start, end) if _content(lines[i])), default=start)

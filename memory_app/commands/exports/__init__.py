@@ -1,8 +1,8 @@
 """Export formats: each is a function from a memory to pieces of bytes.
 
-All write UTF-8, each entity once, with its neighbours where the form has a place for them. A relation's end that is no
-entity is written as a name without a type. Keys that other programs put into the file are left out: for a copy of the
-file as it is there is `backup`.
+All write UTF-8, and each entity once, with its neighbours if the format has a place for them. A relation's end that is
+not an entity is written as a name without a type. Keys that other programs put into the file are left out: to copy the
+file as it is, use `backup`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from memory_app.jsonl.records import EntityLine, RelationLine
 
 
 class Memory(NamedTuple):
-    """What is written: all of a graph, or some of it. `missing` are the ends of relations that are no entities."""
+    """What is written: all or part of a graph. `missing` are the ends of relations that are not entities."""
 
     entities: list[EntityLine]
     relations: list[RelationLine]
@@ -29,8 +29,9 @@ class Memory(NamedTuple):
 
 
 class Options(NamedTuple):
-    """`raw_cells`: nothing is put before a CSV cell that a spreadsheet would take for a formula. `bom`: CSV begins with
-    the mark by which Excel knows UTF-8. `title` heads a Markdown page."""
+    """`raw_cells`: a CSV cell that a spreadsheet would treat as a formula gets no prefix. `bom`: CSV begins with a byte
+    order mark, by which Excel recognizes UTF-8. `title` heads a Markdown page.
+    """
 
     raw_cells: bool = False
     bom: bool = False
@@ -50,16 +51,16 @@ class Form(NamedTuple):
 FORMS: Final[Mapping[str, Form]] = {
     "json": Form("json_lines", "json_document", (".json",), "one object, the data of read_graph"),
     "jsonl": Form(
-        "json_lines", "json_lines", (".jsonl", ".ndjson"), "one record a line, as every memory server reads it"
+        "json_lines", "json_lines", (".jsonl", ".ndjson"), "one record per line, which every memory server can read"
     ),
-    "markdown": Form("markdown", "page", (".md", ".markdown"), "a page to read, an entity a heading"),
+    "markdown": Form("markdown", "page", (".md", ".markdown"), "a page to read, with a heading for each entity"),
     "csv": Form("csv_table", "csv_table", (".csv",), "one table, a row for each entity, observation and relation"),
     "graphml": Form("graphml", "document", (".graphml", ".xml"), "one-way, for Gephi, yEd, networkx and others"),
     "dot": Form("dot", "drawing", (".dot", ".gv"), "one-way, for Graphviz: dot -Tsvg memory.dot"),
 }
 
 NOTES: Final = "notes"
-"""The form that is no file but a folder: the module `notes`."""
+"""The format that is a folder instead of a file: the module `notes`."""
 
 
 def writer(form: str) -> Writer:
@@ -69,5 +70,5 @@ def writer(form: str) -> Writer:
 
 
 def form_of(path: str) -> str | None:
-    """The form that a file's name asks for by its ending."""
+    """The format that a file's name asks for by its ending."""
     return next((name for name, form in FORMS.items() if path.lower().endswith(form.endings)), None)

@@ -1,8 +1,8 @@
 """CSV as in RFC 4180: one table with a row for each entity, each observation and each relation.
 
-A spreadsheet runs a cell that begins with `=`, `+`, `-`, `@`, a tab or a line end as a formula, and memories hold what
-strangers wrote. So such a cell gets an apostrophe put before it, which spreadsheets take as "this is text". Programs
-that want the exact text ask for raw cells, or take JSON.
+A spreadsheet runs a cell that begins with `=`, `+`, `-`, `@`, a tab or a line end as a formula, and memories contain
+text by strangers. So such a cell gets a leading apostrophe, which spreadsheets read as "this is text". Programs that
+want the exact text ask for raw cells, or use JSON.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\u
 
 
 def csv_table(memory: Memory, options: Options) -> Iterator[bytes]:
-    """The table. `to` and `relationType` are a relation's, whose `name` is where it starts."""
+    """The table. `to` and `relationType` are for relations, whose `name` is the entity where they start."""
     if options.bom:
         yield codecs.BOM_UTF8
     for row in _rows(memory):
@@ -42,7 +42,7 @@ def _rows(memory: Memory) -> Iterator[Iterable[str]]:
 
 
 def _text(cell: str) -> str:
-    """The cell, marked as text where it would be a formula, and where it looks like a cell that was marked."""
+    """The cell, marked as text if it would be a formula, or if it looks like a marked cell."""
     return f"'{cell}" if _is_formula(cell.lstrip("'")) else cell
 
 
@@ -52,5 +52,5 @@ def unmarked(cell: str) -> str:
 
 
 def _is_formula(cell: str) -> bool:
-    """Also behind white space, which some programs drop."""
+    """Whether the cell is a formula, also after white space, which some programs drop."""
     return cell.startswith(_FORMULA) or cell.lstrip().startswith(_FORMULA)

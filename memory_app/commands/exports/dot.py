@@ -22,7 +22,7 @@ _HEAD: Final = """digraph memory {
 
 
 def drawing(memory: Memory, _: Options) -> Iterator[bytes]:
-    """The drawing. Observations are tooltips of their boxes; ends that are no entities are dashed."""
+    """The drawing. Observations are tooltips of their boxes; ends that are not entities are dashed."""
     yield _HEAD.encode()
     numbers: dict[str, int] = {}
     types: dict[str, int] = {}
@@ -42,8 +42,9 @@ def drawing(memory: Memory, _: Options) -> Iterator[bytes]:
 
 
 def _quoted(text: str) -> str:
-    """A double-quoted string. In labels a backslash begins an escape (\\N is the node's name), so it is doubled; `&`
-    begins an HTML entity. A NUL would end the text, and other control characters break the SVG that is made of it."""
+    r"""A double-quoted string. In labels a backslash begins an escape (\N is the node's name), so it is doubled; `&`
+    begins an HTML entity. A NUL would end the text, and other control characters break an SVG made from it.
+    """
     clean = (
         _CONTROL.sub("\ufffd", text.replace("\t", " ")).replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")
     )

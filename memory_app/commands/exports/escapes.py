@@ -1,7 +1,7 @@
-"""Texts in Markdown, so that none of their characters means anything there, and read back as they were.
+"""Text in Markdown, escaped so that none of its characters has a meaning there, and read back exactly.
 
-A character that Markdown knows gets a backslash; white space at the ends of a line and control characters, which would
-command a terminal, become numeric references. Nothing is lost, so what is written here reads back exactly.
+A character with a meaning in Markdown gets a backslash. White space at the ends of a line and control characters, which
+would control a terminal, become numeric references. Nothing is lost.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ NO_LINE: Final = "&nbsp;"
 
 _SPECIAL: Final = re.compile(r"[\\`*{}\[\]<>#|~&!$@^=:]|(?<![^\W_])_|_(?![^\W_])")
 """Anywhere in a text: emphasis, code, links, HTML, tables, entities, mathematics, mentions and bare addresses. An
-underscore within a word is none of them."""
+underscore within a word is not one of them."""
 
 _SPECIAL_IN_LINK: Final = re.compile(r"[\\\[\]|#]|&(?=#?\w+;)")
-"""In the target of a link, which programs take as it stands."""
+"""In the target of a link, which programs read unchanged."""
 
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f]")
 
@@ -53,7 +53,7 @@ def read_inline(text: str) -> str:
 
 
 def read_item(lines: list[str]) -> str:
-    """An item's text from its lines, which have no indentation any more."""
+    """An item's text, read from its lines without their indentation."""
     return "\n".join("" if line == NO_LINE else unescaped(line) for line in lines)
 
 

@@ -1,7 +1,7 @@
 """GraphML: a node for each entity, an edge for each relation, the texts as data.
 
-Observations stand in one text, a line each, as graph programs show it. Characters that XML cannot hold are replaced by
-U+FFFD.
+Observations are in one text, one per line, as graph programs show it. Characters that XML cannot contain are replaced
+by U+FFFD.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _HEAD: Final = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 def document(memory: Memory, _: Options) -> Iterator[bytes]:
-    """The document. `missing` nodes are ends of relations that are no entities."""
+    """The document. `missing` nodes are ends of relations that are not entities."""
     yield _HEAD.encode()
     numbers: dict[str, int] = {}
     for entity in memory.entities:

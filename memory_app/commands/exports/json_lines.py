@@ -9,7 +9,7 @@ from memory_app.jsonl.records import new_entity, new_relation
 
 
 def json_document(memory: Memory, _: Options) -> Iterator[bytes]:
-    """`{"entities":[…],"relations":[…]}`, an entity or relation a line."""
+    """`{"entities":[…],"relations":[…]}`, one entity or relation per line."""
     start = b'{"entities":['
     for items, end in (
         ((line.served() for line in memory.entities), b'],\n"relations":['),
@@ -24,7 +24,7 @@ def json_document(memory: Memory, _: Options) -> Iterator[bytes]:
 
 
 def json_lines(memory: Memory, _: Options) -> Iterator[bytes]:
-    """The lines of a memory file with nothing in it that is not ours."""
+    """The lines of a memory file, with only our own records in it."""
     for entity in memory.entities:
         yield new_entity(entity.name, entity.entity_type, entity.observations()).raw + b"\n"
     for relation in memory.relations:

@@ -1,5 +1,6 @@
 """Markdown: a page for people, which `import` reads back. Every character with a meaning in Markdown or HTML is
-escaped."""
+escaped.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from memory_app.commands.exports.escapes import inline, item, reference
 from memory_app.jsonl.records import RelationLine
 
 MISSING: Final = "not in the memory"
-"""Stands in the place of a type below the name of a relation's end that is no entity."""
+"""Replaces the type below the name of a relation's end that is not an entity."""
 
 TO: Final = "\u2192"
 FROM: Final = "\u2190"
@@ -43,7 +44,9 @@ def _type(text: str) -> str:
 
 
 def _relation(text: str) -> str:
-    """A relation's type. One that begins with our arrow would make it a relation from there."""
+    """A relation's type. One that begins with our arrow is escaped, or it would be read as a relation in the other
+    direction.
+    """
     if text.startswith(FROM):
         return reference(FROM) + (inline(text[1:]) if text[1:] else "")
     return inline(text)

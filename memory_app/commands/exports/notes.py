@@ -1,11 +1,11 @@
-"""Notes: a Markdown file for each entity, as Obsidian and basic-memory keep them; `import` reads the folder back.
+"""Notes: a Markdown file for each entity, as in Obsidian and basic-memory; `import` reads the folder back.
 
-A note begins with its title and type, then come the observations and, as links, the relations that start there. An end
-that is no entity has a note only if relations start there; that note says `missing: true`.
+A note begins with its title and type, followed by the observations and, as links, the relations that start there. An
+end that is not an entity has a note only if relations start there; that note says `missing: true`.
 
-Its file has the entity's name as far as every system takes it: without the characters that Windows or Obsidian refuse,
-no longer than 120 bytes, and different from the others without regard to case. Where the two differ the name is an
-alias, by which Obsidian finds the note.
+A file is named after the entity as far as every system allows it: without the characters that Windows or Obsidian
+refuse, at most 120 bytes long, and different from the others without regard to case. If the two names differ, the
+entity's name is an alias, by which Obsidian finds the note.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _UNPRINTED: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 def notes(memory: Memory) -> Iterator[tuple[str, bytes]]:
-    """The name of each file and what it holds."""
+    """The name and content of each file."""
     outgoing: dict[str, list[RelationLine]] = {}
     for relation in memory.relations:
         outgoing.setdefault(relation.source, []).append(relation)
@@ -58,7 +58,7 @@ def _note(
 
 
 def _link(relation: RelationLine) -> str:
-    """The type of a relation that is no single word stands in quotes, so that basic-memory takes it for one."""
+    """A relation as a link. A type that is not a single word is quoted, so that basic-memory reads it as one type."""
     kind = relation.relation_type
     if kind:
         kind = inline(kind)
@@ -82,5 +82,5 @@ def _free(stem: str, taken: set[str]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A text as YAML and JSON both read it, on one line."""
+    """A text in a form that both YAML and JSON read, on one line."""
     return _UNPRINTED.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(text, ensure_ascii=False))

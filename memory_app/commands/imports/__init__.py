@@ -1,7 +1,7 @@
-"""imports: other formats read back.
+"""Import formats: other formats read back.
 
-Each module is a function from a text to what was found in it; none does any input or output. What cannot be taken is
-told by its kind, never by its text.
+Each module is a function from a text to the records in it; none does any input or output. What cannot be imported is
+reported by its kind, never by its text.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ MARKDOWN: Final = (".md", ".markdown")
 
 
 class NotRead(ValueError):
-    """It is not what its name or beginning says. The text says why, to people."""
+    """The file is not what its name or beginning says. The text tells people why."""
 
 
 class Read(NamedTuple):
-    """What was found, and the kinds of what could not be taken with their numbers."""
+    """The records found, and the kinds of what could not be imported, with their numbers."""
 
     contents: Contents
     left: Counter[str]
 
 
 class Gathered:
-    """Entities and relations as they are met. An entity that is met again gets what is new."""
+    """Entities and relations in the order of their appearance. A repeated entity gets the new observations."""
 
     def __init__(self) -> None:
         self.left: Counter[str] = Counter()
@@ -57,7 +57,7 @@ class Gathered:
 
 
 def decoded(data: bytes) -> str:
-    """The text of a file: UTF-8, or UTF-16 with its mark."""
+    """The text of a file: UTF-8, or UTF-16 with a byte order mark."""
     try:
         return data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
     except UnicodeError as error:
@@ -65,7 +65,7 @@ def decoded(data: bytes) -> str:
 
 
 def form_of(name: str, data: bytes) -> str | None:
-    """`csv` or `markdown` by the file's ending, or by how it begins; None: a memory in one of JSON's shapes."""
+    """`csv` or `markdown`, by the file's ending or by its beginning; None for a memory in one of JSON's shapes."""
     lower = name.lower()
     if lower.endswith(".csv"):
         return "csv"

@@ -16,7 +16,7 @@ _STAND_INS: Final = tuple(map(chr, range(0xE000, 0xF8FF)))
 
 
 def table(text: str) -> Read:
-    """The rows below a first row that names the columns, in any order. NotRead if it does not."""
+    """The rows below a first row that names the columns, in any order. NotRead if the first row does not."""
     first = text.split("\n", 1)[0]
     between = max(",;\t", key=first.count)
     found = Gathered()
@@ -38,7 +38,7 @@ def table(text: str) -> Read:
         elif kind == "relation" and "to" in cells:
             found.relation(name, cells["to"], cells.get("relationtype", ""))
         else:
-            found.left["a row that is no entity, observation or relation"] += 1
+            found.left["a row that is not an entity, observation or relation"] += 1
     return found.read()
 
 
@@ -49,4 +49,4 @@ def _rows(text: str, between: str) -> Iterator[list[str]]:
         for row in csv.reader(io.StringIO(text.replace("\0", stand_in), newline=""), delimiter=between):
             yield [cell.replace(stand_in, "\0") for cell in row]
     except csv.Error as error:
-        raise NotRead("it is no table of cells") from error
+        raise NotRead("it is not a table") from error

@@ -1,9 +1,9 @@
-"""Markdown: a page as `export` writes it, and notes with one entity each, as Obsidian and basic-memory keep them.
+"""Markdown: a page as `export` writes it, and notes with one entity each, as in Obsidian and basic-memory.
 
-A page has a heading of the second level for each entity. A note is an entity: its title and type stand in the
-properties at its beginning, else its file's name is the title. Its list items, paragraphs and other properties are its
-observations, but `- type [[Target]]` is a relation. Other links stay in the text as they are. Headings only divide a
-note.
+A page has a heading of the second level for each entity. A note is one entity. Its title and type are in the properties
+at its beginning; without a title there, the file's name is the title. Its list items, paragraphs and other properties
+are its observations, but `- type [[Target]]` is a relation. Other links stay in the text unchanged. Headings only
+divide a note.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PROPERTY: Final = re.compile(r"([A-Za-z_][\w -]*):(?:[ \t]+(.*))?$")
 _ENTRY: Final = re.compile(r"[ \t]*-[ \t]+(.*)$")
 _IN_LIST: Final = re.compile(r"[ ]*\"(?:\\.|[^\"\\])*\"|[ ]*'(?:[^']|'')*'|[^,]+")
 _TAKEN: Final = frozenset({"title", "type", "missing", "aliases", "permalink"})
-"""Properties that are no observations: the last two say nothing that the title does not say."""
+"""Properties that are not observations: the last two repeat the title."""
 
 
 class Block(NamedTuple):
@@ -42,7 +42,7 @@ class Block(NamedTuple):
 
 
 def page(text: str, name: str) -> Read:
-    """All entities of a page; a text without a heading for one, or with properties, is a note of this name."""
+    """All entities of a page. A text without a heading for one, or with properties, is a note with this name."""
     lines = _lines(text)
     empty = lines[0].startswith("# ") and not any(map(str.strip, lines[1:]))
     if lines[0] == "---" or not (empty or any(line.startswith("## ") for line in lines)):
@@ -73,8 +73,9 @@ def page(text: str, name: str) -> Read:
 
 
 def _relation(line: str) -> tuple[str, str] | tuple[()] | None:
-    """The target and the type of the relation that an item of a page is; none of them if it is told again where it
-    starts; None if it is no relation."""
+    """The target and the type of the relation in an item of a page; None if the item is not a relation. Empty for an
+    incoming relation, which the page also shows where it starts.
+    """
     between = f" {TO} **"
     if len(line) < len(between) or not line.endswith("**"):
         return None
@@ -85,7 +86,7 @@ def _relation(line: str) -> tuple[str, str] | tuple[()] | None:
 
 
 def notes(files: Iterable[tuple[str, str]]) -> Read:
-    """The entities that notes are: pairs of a file's name without its ending, and its text."""
+    """The entities in notes, which are pairs of a file's name without its ending, and its text."""
     found = Gathered()
     titles: dict[str, str] = {}
     read = []
@@ -121,12 +122,12 @@ def notes(files: Iterable[tuple[str, str]]) -> Read:
 
 
 def _unquoted(kind: str) -> str:
-    """The type of a relation without the quotes in which basic-memory writes one of several words."""
+    """The type of a relation without the quotes that basic-memory puts around several words."""
     return kind[1:-1] if len(kind) > 1 and kind[0] == kind[-1] and kind[0] in "\"'" else kind
 
 
 def _target(link: str) -> str:
-    """What a link leads to, without the text to show for it and the place in the note."""
+    """The target of a link, without its display text and its position within the note."""
     match = _TARGET.match(link)
     return read_inline((match[1] if match else link).strip())
 
@@ -136,8 +137,9 @@ def _lines(text: str) -> list[str]:
 
 
 def _properties(lines: list[str], left: Counter[str]) -> tuple[Mapping[str, list[str]], list[str]]:
-    """The properties between the lines `---` at the beginning of a note, each a list of values, and the lines behind
-    them. Lines that are more than a value or a list of values are counted in `left`."""
+    """The properties between the lines `---` at the beginning of a note, each a list of values, and the lines after
+    them. Lines with more than a value or a list of values are counted in `left`.
+    """
     if lines[:1] != ["---"] or "---" not in lines[1:]:
         return {}, lines
     end = lines.index("---", 1)
@@ -173,7 +175,9 @@ def _value(text: str) -> str:
 
 
 def _blocks(lines: list[str]) -> Iterator[Block]:
-    """Headings, list items, paragraphs and fenced code. What follows an item without a blank line belongs to it."""
+    """Headings, list items, paragraphs and fenced code. Text that follows an item without a blank line belongs to
+    it.
+    """
     block: Block | None = None
     for line in lines:
         stripped = line.strip(" \t")
@@ -200,7 +204,7 @@ def _blocks(lines: list[str]) -> Iterator[Block]:
 
 
 def _opened(line: str, stripped: str) -> Block | None:
-    """The block that begins with this line whatever stands above it."""
+    """The block that begins with this line, whatever the line above."""
     if heading := _HEADING.match(line):
         return Block("heading", [heading[2].strip(" \t")], len(heading[1]))
     if stripped.startswith(("```", "~~~")):
@@ -210,5 +214,5 @@ def _opened(line: str, stripped: str) -> Block | None:
 
 
 def _ends_hard(line: str) -> bool:
-    """Whether the line ends with a backslash that is not escaped: a line break."""
+    """Whether the line ends with an unescaped backslash: a line break."""
     return (len(line) - len(line.rstrip("\\"))) % 2 == 1

@@ -1,7 +1,7 @@
-"""mem0's exports: a list of memories, each an observation of whom it is about, and the relations beside it.
+"""mem0's exports: a list of memories, each an observation about its owner, and the relations beside it.
 
-The answers of its API and of `get_all` call the text `memory` and name the owner; the backups of OpenMemory call it
-`content`, in one document that names the user, or in a line for each memory.
+The answers of its API and of `get_all` call the text `memory` and name the owner. The backups of OpenMemory call it
+`content`, in one document that names the user, or in one line per memory.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ _NOBODY: Final = "memories"
 
 
 def memories(data: bytes) -> Read | None:
-    """The content of the export; None if it is none."""
+    """The content of the export; None if it is not one."""
     if not (b'"memory"' in data or b'"content"' in data) or data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"[", b"{"):
         return None
     try:
-        value = _parsed(data.decode("utf-8-sig"))
+        value = _parse(data.decode("utf-8-sig"))
     except (ValueError, RecursionError):
         return None
     beside = value.get("relations") if isinstance(value, dict) else None
@@ -49,8 +49,8 @@ def memories(data: bytes) -> Read | None:
     return found.read()
 
 
-def _parsed(text: str) -> Any:
-    """One document, or a list of the documents of which each has a line of its own."""
+def _parse(text: str) -> Any:
+    """One document, or a list of documents with one line each."""
     try:
         return json.loads(text)
     except ValueError:
@@ -58,8 +58,9 @@ def _parsed(text: str) -> Any:
 
 
 def _text(item: Any) -> str | None:
-    """The text of a memory; `content` is one only beside the state that OpenMemory gives a memory. None for a record
-    of a memory file, which may have such keys as well."""
+    """The text of a memory. `content` counts only together with the state that OpenMemory gives a memory. None for a
+    record of a memory file, which may also have such keys.
+    """
     if not isinstance(item, dict) or "observations" in item or item.get("type") in ("entity", "relation"):
         return None
     text = item.get("memory", item.get("content") if "state" in item else None)

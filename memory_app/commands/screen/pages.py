@@ -1,7 +1,8 @@
-"""Markdown as a page for a terminal: headings stand out, paragraphs and lists are wrapped, code and tables stay.
+"""Markdown as a page for a terminal: headings stand out, paragraphs and lists are wrapped, code and tables stay as they
+are.
 
-Knows the Markdown that the guide is written in: headings, paragraphs, lists, fenced and inline code, tables, emphasis,
-links, quotes. Anything else comes out as it is written.
+Supports the Markdown that the guide uses: headings, paragraphs, lists, fenced and inline code, tables, emphasis, links,
+quotes. Anything else is printed unchanged.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _PIECE: Final = re.compile(rf"\s+|[{_WIDE}](?:(?<![{_CLOSING}])`)?[{_CLOSING}]*|
 closes something."""
 
 
-def rendered(markdown: str, out: Terminal) -> Iterator[str]:
+def render(markdown: str, out: Terminal) -> Iterator[str]:
     """The page's lines."""
     lines = markdown.replace("\r\n", "\n").split("\n")
     place = 0
@@ -75,7 +76,7 @@ def _paragraph(lines: list[str], out: Terminal) -> Iterator[str]:
 
 
 def _wrapped(text: str, first: str, later: str) -> Iterator[str]:
-    """The text in lines that fit the terminal, counted in columns; `first` and `later` are what lines begin with."""
+    """The text in lines that fit the terminal, counted in columns; lines begin with `first` and `later`."""
     line, begin, used = first, len(first), columns(first)
     for piece in _PIECE.findall(text):
         size = columns(piece)
@@ -104,8 +105,9 @@ def _table(lines: list[str], out: Terminal) -> Iterator[str]:
 
 
 def _stacked(rows: list[list[str]], out: Terminal) -> Iterator[str]:
-    """A table that is wider than the terminal: each row a block, its first cell as the heading. Where there is one more
-    column its title would say the same each time."""
+    """A table that is wider than the terminal: each row becomes a block with its first cell as the heading. With only
+    one more column the column's title is left out, because it would be the same each time.
+    """
     titles = rows[0][1:] if len(rows[0]) > 2 else [""]
     for row in rows[1:]:
         yield from (out.styled(line, "bold") for line in _wrapped(_unmarked(row[0]), "", ""))
@@ -119,7 +121,7 @@ def _cells(line: str) -> list[str]:
 
 
 def _target(link: re.Match[str]) -> str:
-    """A link as its text, with the topic or the address that it leads to."""
+    """A link as its text, followed by the topic or the address that it leads to."""
     text, address = link[1], link[2]
     topic = address.partition("#")[0]
     if "://" in address:
@@ -131,7 +133,7 @@ def _target(link: re.Match[str]) -> str:
 
 
 def _bare(text: str) -> str:
-    """The text with links written out, and emphasis without its signs."""
+    """The text with links written out, and emphasis without its marks."""
     pieces = _CODE.split(text)
     for n in range(0, len(pieces), 2):
         piece = _LINK.sub(_target, pieces[n])
@@ -144,9 +146,9 @@ def _unmarked(text: str) -> str:
 
 
 def _plain(lines: Iterable[str], out: Terminal) -> Iterator[str]:
-    """The lines of one paragraph with its inline code standing out, also where that goes on in the next line.
+    """The lines of one paragraph with inline code highlighted, even if the code continues in the next line.
 
-    When piped the backticks stay, as people know them.
+    When the output is piped, the backticks stay, as people know them.
     """
     if not out.interactive:
         yield from lines

@@ -12,8 +12,9 @@ from memory_app.text import counted, fold
 
 
 def show(out: Terminal, graph: Graph, line: EntityLine, *, words: Sequence[str] = (), most: int | None = None) -> None:
-    """Print an entity. `words`, folded, are what was searched for: they stand out, and what holds them comes first.
-    Of observations and of relations at most `most` are shown."""
+    """Print an entity. `words`, folded, are the words of a search: they are highlighted, and items that contain them
+    come first. At most `most` observations and `most` relations are shown.
+    """
     out.line(f"{marked(out, safe(line.name), words, 'bold')}  {out.styled(_in_brackets(line.entity_type), 'cyan')}")
     texts = line.observations()
     if words:
@@ -28,7 +29,7 @@ def show(out: Terminal, graph: Graph, line: EntityLine, *, words: Sequence[str] 
 
 
 def relation_text(out: Terminal, graph: Graph, name: str, relation: RelationLine) -> str:
-    """A relation as it is seen from the entity `name`."""
+    """A relation as seen from the entity `name`."""
     outward = relation.source == name
     other = relation.target if outward else relation.source
     neighbour = graph.entities.get(other)
@@ -56,7 +57,7 @@ def as_json(graph: Graph, line: EntityLine) -> dict[str, Any]:
 
 
 def marked(out: Terminal, text: str, words: Sequence[str], *styles: str) -> str:
-    """The text with every place that holds one of the folded words standing out."""
+    """The text with every occurrence of the folded words highlighted."""
     if not out.interactive or not words:
         return out.styled(text, *styles)
     folded, places = _folded_with_places(text)
@@ -76,7 +77,7 @@ def marked(out: Terminal, text: str, words: Sequence[str], *styles: str) -> str:
 
 
 def _folded_with_places(text: str) -> tuple[str, list[int]]:
-    """The folded text, and for each of its characters the place that it comes from."""
+    """The folded text, and for each of its characters the position that it comes from."""
     folded = [(piece, place) for place, character in enumerate(text) for piece in fold(character)]
     return "".join(piece for piece, _ in folded), [place for _, place in folded]
 

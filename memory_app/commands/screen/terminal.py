@@ -1,7 +1,8 @@
-"""What people see: colours, bars and safe text. Colours and progress are for terminals alone, results are not.
+"""What people see: colours, bars and safe text. Colours and progress bars are written only to terminals; results are
+written anywhere.
 
-What a memory holds may be hostile to a terminal: control characters, escape sequences and marks that turn the writing
-direction come out as visible escapes.
+The contents of a memory may be hostile to a terminal: control characters, escape sequences and marks that change the
+writing direction are printed as visible escapes.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Terminal:
         self._stream.write(text + "\n")
 
     def styled(self, text: str, *styles: str) -> str:
-        """The text in these styles where colours are wanted, else as it is."""
+        """The text in these styles if colours are wanted, else unchanged."""
         if not self._colours or not text:
             return text
         return f"\x1b[{';'.join(_STYLES[style] for style in styles)}m{text}\x1b[0m"
@@ -55,7 +56,7 @@ def output() -> Terminal:
 
 
 def say(text: str) -> None:
-    """A line for the person, beside the results."""
+    """Print a line for the person, apart from the results."""
     sys.stdout.flush()
     sys.stderr.write(text + "\n")
 
@@ -65,14 +66,14 @@ def width() -> int:
 
 
 def safe(text: str) -> str:
-    """The text with everything that could command a terminal, line ends and tabs too, as a visible escape."""
+    """The text with everything that could control a terminal, including line ends and tabs, as a visible escape."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in _JOINERS else _escape(c) for c in text)
 
 
 def paragraph(text: str, indent: str, first: str | None = None) -> str:
-    """A text of the memory, safe, its own line ends kept and its lines wrapped to the terminal's width."""
+    """A text of the memory, made safe, with its own line ends kept and its lines wrapped to the terminal's width."""
     lines: list[str] = []
     for part in text.replace("\r\n", "\n").split("\n"):
         lines += _wrapped(safe(part), max(width() - len(indent), 20))
@@ -80,7 +81,7 @@ def paragraph(text: str, indent: str, first: str | None = None) -> str:
 
 
 def columns(text: str) -> int:
-    """How many columns of a terminal the text takes."""
+    """The number of terminal columns that the text takes."""
     if text.isascii():
         return len(text)
     return sum(
@@ -94,7 +95,7 @@ def padded(text: str, size: int) -> str:
 
 
 def cut(text: str, size: int) -> Iterator[str]:
-    """The text in pieces of at most `size` columns. In one pass: it may be a file that somebody pasted."""
+    """The text in pieces of at most `size` columns. In one pass, because it may be a file that somebody pasted."""
     start = used = 0
     for place, character in enumerate(text):
         needed = columns(character)
@@ -106,7 +107,7 @@ def cut(text: str, size: int) -> Iterator[str]:
 
 
 def write_json(value: Any) -> None:
-    """One JSON document on stdout, always UTF-8."""
+    """Write one JSON document to stdout, always in UTF-8."""
     text = json.dumps(value, ensure_ascii=False, indent=2) + "\n"
     write_bytes([text.encode("utf-8", "backslashreplace")])
 
@@ -118,8 +119,8 @@ def write_bytes(chunks: Iterable[bytes]) -> None:
     sys.stdout.buffer.flush()
 
 
-def tracked(items: Iterable[T], total: int, what: str) -> Iterator[T]:
-    """The items, with a bar on the terminal while they are worked on, if that lasts."""
+def track(items: Iterable[T], total: int, what: str) -> Iterator[T]:
+    """The items, with a progress bar on the terminal if the work takes long."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield from items
         return
@@ -141,9 +142,9 @@ def tracked(items: Iterable[T], total: int, what: str) -> Iterator[T]:
 
 @contextlib.contextmanager
 def working(what: str) -> Iterator[Callable[[], None]]:
-    """A moving bar on the terminal beside work that cannot tell how far it is, if that lasts.
+    """Show a moving bar on the terminal during work of unknown length, if it takes long.
 
-    What is yielded takes the bar away before the end of the work, for a line that has to be said.
+    The yielded function removes the bar before the end of the work, so that a line can be printed.
     """
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda: None
@@ -212,7 +213,7 @@ def _wants_colours() -> bool:
 
 
 def _knows_colours() -> bool:
-    """Whether escape sequences mean something there; a Windows console has to be told."""
+    """Whether the stream understands escape sequences; on a Windows console they are switched on first."""
     if sys.platform != "win32":
         return True
     import ctypes

@@ -1,1 +1,1 @@
-"""Facts about a memory and the folder it lies in; prints nothing."""
+"""Facts about a memory and its folder; prints nothing."""

@@ -1,4 +1,6 @@
-"""A correction by hand: one locked change, told as what it changed. For add, rename, edit, forget, merge-entities."""
+"""A correction by hand: one locked change, and a report of what it changed. For add, rename, edit, forget,
+merge-entities.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ import argparse
 import os
 from collections.abc import Callable, Sequence
 
-from memory_app.commands.memory import changed, located, opened, refuse_read_only
+from memory_app.commands.memory import apply_change, locate, open_store, refuse_read_only
 from memory_app.commands.screen.terminal import output, say, write_json
 from memory_app.commands.upkeep.differences import Difference
 from memory_app.errors import GraphError, UsageError
@@ -15,36 +17,38 @@ from memory_app.text import SURROGATE, fold, shown
 
 
 def register(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--dry-run", action="store_true", help="say what would change, change nothing")
+    parser.add_argument("--dry-run", action="store_true", help="show what would change; change nothing")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def correct(asked: argparse.Namespace, command: str, change: Callable[[Graph], Graph]) -> int:
-    """Make the change, or only say what it would do; the exit status. What breaks a rule changes nothing."""
-    path = located(asked, writes=not asked.dry_run).path
+    """Make the change, or only report what it would do; return the exit status. A change that breaks a rule changes
+    nothing.
+    """
+    path = locate(asked, writes=not asked.dry_run).path
 
     def apply(graph: Graph) -> tuple[Graph, Difference]:
         after = change(graph)
         return after, Difference.between(graph, after)
 
-    with opened(path, quiet=True) as store:
+    with open_store(path, quiet=True) as store:
         try:
             if asked.dry_run:
                 difference = apply(store.graph())[1]
             else:
                 refuse_read_only(path)
-                difference = changed(store, apply, command)
+                difference = apply_change(store, apply, command)
         except GraphError as error:
             if "not found" not in str(error):
                 raise UsageError(str(error)) from error
-            say(f"memory-server: {shown(str(error))}.{meant(store.graph(), str(error))}")
+            say(f"memory-server: {shown(str(error))}.{suggestion(store.graph(), str(error))}")
             return 1
     if asked.json:
         write_json({"dryRun": asked.dry_run, **difference.as_json("removed", "added")})
         return 0
     out = output()
     if difference.is_empty:
-        out.line("Nothing to change: it is so already.")
+        out.line("Nothing to change: the memory is already like this.")
         return 0
     out.line("This would change:" if asked.dry_run else "Changed:")
     difference.show(out, "gone", "new")
@@ -52,7 +56,9 @@ def correct(asked: argparse.Namespace, command: str, change: Callable[[Graph], G
 
 
 def stored_text(argument: str) -> str:
-    """An argument that is to be stored, for argparse. What the locale could not decode is read as UTF-8."""
+    """The text of an argument that will be stored, for argparse. Bytes that the locale could not decode are read as
+    UTF-8.
+    """
     if not SURROGATE.search(argument):
         return argument
     try:
@@ -62,13 +68,13 @@ def stored_text(argument: str) -> str:
 
 
 def expect_all(missing: Sequence[str]) -> None:
-    """GraphError that names the first missing entity, if any is."""
+    """GraphError that names the first missing entity, if one is missing."""
     if missing:
         raise GraphError(f"Entity with name {missing[0]} not found")
 
 
-def meant(graph: Graph, text: str) -> str:
-    """A hint at the stored name that is most like the one in `Entity with name X not found`."""
+def suggestion(graph: Graph, text: str) -> str:
+    """A hint at the stored name most similar to the one in `Entity with name X not found`."""
     from difflib import get_close_matches
 
     name = text.removeprefix("Entity with name ").removesuffix(" not found")

@@ -1,4 +1,4 @@
-"""What two memories do not have in common: whole entities, observations, types, relations."""
+"""The differences between two memories: whole entities, observations, types, relations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Relation = tuple[str, str, str]
 
 
 class Side(NamedTuple):
-    """What one of the two has and the other has not. `observations` are those of entities that both have."""
+    """What one of the two has and the other lacks. `observations` are those of entities that both have."""
 
     entities: list[str]
     observations: dict[str, list[str]]
@@ -57,7 +57,7 @@ class Difference(NamedTuple):
         return not (any(self.first) or any(self.second) or self.types)
 
     def as_json(self, first: str, second: str) -> dict[str, Any]:
-        """`first` and `second` are what the two sides are called there."""
+        """The difference as a JSON object; `first` and `second` are the names of the two sides in it."""
         return {
             **{f"{name}Only": _side_json(side) for name, side in ((first, self.first), (second, self.second))},
             "types": [{"name": name, first: one, second: other} for name, (one, other) in self.types.items()],
@@ -78,19 +78,19 @@ class Difference(NamedTuple):
 
 
 def show_side(out: Terminal, side: Side) -> None:
-    """What one side alone has, with a few names of each kind."""
+    """Print what only one side has, with a few names of each kind."""
     if side.entities:
-        _listed(out, counted(len(side.entities), "entity"), [safe(name) for name in side.entities])
+        _list(out, counted(len(side.entities), "entity"), [safe(name) for name in side.entities])
     if side.observations:
         total = sum(map(len, side.observations.values()))
         what = f"{counted(total, 'observation')} of {counted(len(side.observations), 'entity')}"
-        _listed(out, what, [f"{safe(name)} ({len(texts)})" for name, texts in side.observations.items()])
+        _list(out, what, [f"{safe(name)} ({len(texts)})" for name, texts in side.observations.items()])
     if side.relations:
-        _listed(out, counted(len(side.relations), "relation"), [relation_text(*key) for key in side.relations])
+        _list(out, counted(len(side.relations), "relation"), [relation_text(*key) for key in side.relations])
 
 
 def show_types(out: Terminal, types: dict[str, tuple[str, str]]) -> None:
-    _listed(
+    _list(
         out,
         counted(len(types), "entity"),
         [
@@ -104,7 +104,7 @@ def relation_text(source: str, target: str, relation_type: str) -> str:
     return f"{safe(source)} {safe(relation_type) or '-'} → {safe(target)}"
 
 
-def _listed(out: Terminal, what: str, items: list[str]) -> None:
+def _list(out: Terminal, what: str, items: list[str]) -> None:
     more = len(items) - _SHOWN
     out.line(f"    {what}: {', '.join(items[:_SHOWN])}{f' and {more:,} more' if more > 0 else ''}")
 

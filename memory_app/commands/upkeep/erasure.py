@@ -1,7 +1,7 @@
-"""Erasing entities from every file beside a memory: its history, its backups, and what else carries its name.
+"""Erasing entities from every file beside a memory: its history, its backups, and other files that carry its name.
 
-Each file that holds them is written anew without them, whole and synced, with its owner, mode and time, or left as it
-was. Then all are searched for the words that went, so that what is left elsewhere can be named. A name is the same
+Each file that contains them is rewritten without them, whole and synced, with its owner, mode and time, or left
+unchanged. Then all files are searched for the erased words, so that the remaining places can be named. A name is found
 however it is written: with JSON's escapes, in another encoding, in another normal form of Unicode.
 """
 
@@ -33,8 +33,9 @@ _MEANT: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 
 
 class Erased(NamedTuple):
-    """`holders` are the files beside the memory that hold or held an entity, `left` those that still hold words of it;
-    `texts` are these words: names and observations. `present`: the memory itself holds one."""
+    """`holders` are the files beside the memory that contain or contained an entity, `left` the files that still
+    contain words of it. `texts` are these words: names and observations. `present`: the memory itself contains one.
+    """
 
     holders: list[str]
     left: list[str]
@@ -43,7 +44,7 @@ class Erased(NamedTuple):
 
 
 def found(path: str, folder: str | None, names: frozenset[str], present: Graph) -> Erased:
-    """Where the entities are. Nothing is changed."""
+    """The files that contain the entities. Nothing is changed."""
     texts = set(names)
     texts.update(_texts(present, names))
     holders = []
@@ -62,7 +63,9 @@ def names_in(graph: Graph, names: frozenset[str]) -> list[str]:
 
 
 def erase(path: str, folder: str | None, names: frozenset[str], texts: frozenset[str]) -> Erased:
-    """Erase them from every file but the memory itself. StoreError if one cannot be written; those before it are."""
+    """Erase the entities from every file except the memory itself. StoreError if a file cannot be written; the files
+    before it are done.
+    """
     holders = []
     for file in _files(path, folder):
         graph = _graph(file)
@@ -73,12 +76,12 @@ def erase(path: str, folder: str | None, names: frozenset[str], texts: frozenset
         try:
             written = calls.lstat(file).st_mtime_ns
             whole.write_over(file, changes.delete_entities(graph, there)[0].chunks())
-            # The mark of a finished backup; and by its time the history says when a fact was first there.
+            # The time marks a finished backup, and tells the history when a fact first appeared.
             if written % _SECOND == 0 or os.path.dirname(file) == history.folder_of(os.path.realpath(path)):
                 calls.set_time(file, written // _SECOND)
         except OSError as error:
             raise StoreError(
-                f"{shown(file)} could not be written: {error.strerror or error}. It still holds what should go."
+                f"{shown(file)} could not be written: {error.strerror or error}. It still contains the erased entities."
             ) from error
         holders.append(file)
     words = [_normal(text) for text in texts if len(text.encode("utf-8", "replace")) > _SHORTEST]
@@ -91,7 +94,9 @@ def erase(path: str, folder: str | None, names: frozenset[str], texts: frozenset
 
 
 def _files(path: str, folder: str | None) -> list[str]:
-    """Every file that carries the memory's name, beside it, in its history and in a folder of backups, but itself."""
+    """Every file with the memory's name except the memory itself: beside it, in its history and in a folder of
+    backups.
+    """
     real = os.path.realpath(path)
     beside, name = os.path.split(real)
     found = []
@@ -127,13 +132,13 @@ def _graph(path: str) -> Graph | None:
 
 
 def _texts(graph: Graph, names: frozenset[str]) -> frozenset[str]:
-    """The names and observations of the entities. Types are words of everybody."""
+    """The names and observations of the entities. Types are left out, because others use the same words."""
     there = [name for name in names_in(graph, names) if name in graph.entities]
     return frozenset(text for name in there for text in (name, *graph.entities[name].observations()))
 
 
 def _readings(data: bytes) -> Iterator[str]:
-    """The text as it stands, and with escapes resolved: once as in JSON, again as in JSON that is a text in JSON."""
+    """The text as it is, and with escapes resolved: once as in JSON, and again as in JSON inside a JSON string."""
     text = data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8", "replace")
     yield _normal(text)
     for _ in range(_NESTED):

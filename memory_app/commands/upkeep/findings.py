@@ -7,7 +7,9 @@ from typing import Final, NamedTuple
 
 
 class Kind(NamedTuple):
-    """`title` stands over the findings of a kind; `note` says what it means; `mended` whether repair ends it."""
+    """`title` is the heading of the findings of a kind, `note` says what it means, and `mended` says whether repair
+    removes it.
+    """
 
     title: str
     note: str
@@ -15,7 +17,7 @@ class Kind(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """One oddity. `lines` are numbers from 1; none where it is a matter of the whole file or of its folder."""
+    """One oddity. `lines` are numbers from 1; empty if it concerns the whole file or its folder."""
 
     kind: str
     text: str
@@ -38,12 +40,12 @@ KINDS: Final[Mapping[str, Kind]] = {
     "dangling-relation": Kind("Relations to missing entities", "served; repair --add-missing makes them", False),
     "near-duplicate": Kind("Names that may mean the same", "only you can tell", False),
     "empty-name": Kind("Names without a letter", "served; hard to see, and to ask for", False),
-    "line-ends": Kind("Line ends and blank lines", "served all the same", True),
-    "byte-order-mark": Kind("Byte order mark", "served all the same", True),
+    "line-ends": Kind("Line ends and blank lines", "served anyway", True),
+    "byte-order-mark": Kind("Byte order mark", "served anyway", True),
     "lock": Kind("Locks", "", False),
     "leftover": Kind("Leftovers beside the file", "", False),
     "replaced": Kind(
-        "Files that another program was writing in place", "merge brings over what came late; else remove", False
+        "Files that another program was writing in place", "merge recovers late writes; otherwise remove", False
     ),
     "conflict-copy": Kind("Copies by a sync service", "merge unites them with the memory", False),
     "file": Kind("The file itself", "", False),
@@ -56,7 +58,7 @@ def in_order(found: list[Finding]) -> dict[str, list[Finding]]:
 
 
 def lines_text(lines: tuple[int, ...], most: int = 6) -> str:
-    """`line 4`, `lines 1, 3 and 20 more`; nothing for none."""
+    """`line 4`, `lines 1, 3 and 20 more`; the empty string for none."""
     if not lines:
         return ""
     shown = ", ".join(f"{number:,}" for number in lines[:most])

@@ -1,6 +1,6 @@
 """Everything odd in the bytes of a memory file, with line numbers. Changes nothing, does no I/O.
 
-A line is read as the store reads it, so what is said here is what the server does with it.
+A line is read as the store reads it, so that the report matches what the server does with it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Tracker = Callable[[list[bytes], str], Iterable[bytes]]
 
 
 class Counts(NamedTuple):
-    """`entities` and `relations` each count once, however often they stand there."""
+    """`entities` and `relations` count each item once, however often it occurs."""
 
     entities: int = 0
     observations: int = 0
@@ -59,8 +59,8 @@ class Inspection(NamedTuple):
     findings: list[Finding]
 
 
-def inspected(data: bytes, tracker: Tracker) -> Inspection:
-    """What is in a memory file, and what is odd about it. `tracker` is given the lines that are worked on."""
+def inspect(data: bytes, tracker: Tracker) -> Inspection:
+    """The contents of a memory file, and its oddities. `tracker` receives the lines to be worked on."""
     try:
         contents = document.read(data)
     except document.NotAMemory as error:
@@ -75,7 +75,7 @@ def inspected(data: bytes, tracker: Tracker) -> Inspection:
 
 
 class _Reader:
-    """Goes over a file's records, once, and remembers where each stood."""
+    """Reads a file's records, once, and remembers the line of each."""
 
     def __init__(self) -> None:
         self.findings: list[Finding] = []
@@ -117,11 +117,11 @@ class _Reader:
             self._record(0, line)
         kept = len(contents.head) + len(contents.tail)
         if kept:
-            self.findings.append(Finding("unknown-record", f"{kept} items are no entities and no relations"))
+            self.findings.append(Finding("unknown-record", f"{kept} items are neither entities nor relations"))
         self._tell_keys()
 
     def of_the_graph(self) -> list[Finding]:
-        """What only all records together show."""
+        """Findings that only all records together show."""
         found = [
             Finding("repeated-name", name, _numbers(lines)) for name, lines in self.entities.items() if len(lines) > 1
         ]
@@ -151,8 +151,8 @@ class _Reader:
                 self._record(number, piece)
 
     def _other(self, number: int, raw: bytes, *, last: bool) -> None:
-        """A piece that is no record of ours."""
-        kind, text = judged(raw)
+        """Record a piece that is not a record of ours."""
+        kind, text = judge(raw)
         if kind == "unreadable" and last:
             kind, text = "torn", "it ends before the record does"
         if kind:
@@ -215,25 +215,25 @@ class _Reader:
         for key, lines in self._unknown_keys.items():
             self.findings.append(Finding("unknown-keys", key, _numbers(lines)))
         if self._objects:
-            self.findings.append(Finding("observation-objects", "{…} in place of a text", _numbers(self._objects)))
+            self.findings.append(Finding("observation-objects", "{…} instead of a text", _numbers(self._objects)))
 
     def _find(self, kind: str, text: str, number: int) -> None:
         self.findings.append(Finding(kind, text, _numbers([number])))
 
 
-def judged(raw: bytes) -> tuple[str, str]:
-    """What a line that holds no record of ours is: its kind of finding, "" for a program's marker, and why."""
+def judge(raw: bytes) -> tuple[str, str]:
+    """What a line without a record of ours is: its kind of finding, "" for a program's marker, and why."""
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:
-        return "unreadable", f"no UTF-8 from byte {error.start + 1} on"
+        return "unreadable", f"not UTF-8 from byte {error.start + 1} on"
     text = text.lstrip("\ufeff \t\r,")
     try:
         value, end = parse(text)
     except NotTaken as error:
         return "unreadable", _reason(error)
     if text[end:].strip(" \t\r,"):
-        return "unreadable", f"there is something behind the record, from column {end + 1} on"
+        return "unreadable", f"unexpected text after the record, from column {end + 1} on"
     kind = value.get("type", value.get("_type")) if isinstance(value, dict) else None
     if kind in _MARKERS:
         return "", ""
@@ -243,7 +243,7 @@ def judged(raw: bytes) -> tuple[str, str]:
 
 
 def holds_json(raw: bytes) -> bool:
-    """Whether a line that holds no record of ours begins with a JSON value: another reader may know what it says."""
+    """Whether a line without a record of ours begins with a JSON value: another program may be able to read it."""
     try:
         parse(raw.decode().lstrip("\ufeff \t\r,"))
     except ValueError:
@@ -252,7 +252,7 @@ def holds_json(raw: bytes) -> bool:
 
 
 def _numbers(lines: Iterable[int]) -> tuple[int, ...]:
-    """Line numbers, each once; 0 stands for a place that has none."""
+    """Line numbers, each once; 0 means that there is no line."""
     return tuple(number for number in dict.fromkeys(lines) if number)
 
 
@@ -263,7 +263,7 @@ def _form(value: dict[str, Any], kind: str) -> str:
         return f"{'an entity' if kind == 'entity' else 'a relation'} without {' and '.join(missing)}"
     if value.get("type") != kind:
         return "without the type as we write it"
-    return "null, a number or the like where we have a text"
+    return "null, a number or the like instead of a text"
 
 
 def _reason(error: NotTaken) -> str:
@@ -275,5 +275,5 @@ def _count_lines(data: bytes) -> int:
 
 
 def _visible(name: str) -> str:
-    """A name with its blanks to be seen: in quotation marks if it begins or ends with one, or has two in a row."""
+    """A name with visible blanks: in quotation marks if it begins or ends with a blank, or has two in a row."""
     return name if name == " ".join(name.split()) else f'"{name}"'

@@ -1,4 +1,4 @@
-"""Files beside a memory file: locks, what a crash left, copies made by sync services. Reads only."""
+"""Files beside a memory file: locks, leftovers of a crash, copies made by sync services. Reads only."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CONFLICT: Final = re.compile(
 
 
 def findings(path: str) -> list[Finding]:
-    """What is odd around the memory file at `path`, a line number belongs to none of it."""
+    """The findings in the folder of the memory file at `path`; none has a line number."""
     found: list[Finding] = []
     real = os.path.realpath(path)
     for place in dict.fromkeys((os.path.abspath(path), real)):
@@ -48,7 +48,7 @@ def findings(path: str) -> list[Finding]:
 
 
 def conflict_copies(path: str, entries: list[str]) -> list[str]:
-    """Those of the folder's entries that look like a copy of the file which a sync service made."""
+    """The entries of the folder that look like copies of the file made by a sync service."""
     name = os.path.basename(path)
     stem, ending = os.path.splitext(name)
     return [
@@ -67,14 +67,14 @@ def _lock(path: str) -> list[Finding]:
         return [Finding("lock", f"{name} is {seen.kind}, not a lock file: it stops every write. Remove it")]
     record = seen.record
     age = max(time.time() - seen.mtime, 0)
-    holder = f"process {record.pid} on {record.hostname}" if record else "nobody that can be read"
+    holder = f"process {record.pid} on {record.hostname}" if record else "an unreadable holder"
     if record is not None and lockrecord.known_gone(record, identity.this_process(), lambda _: False):
         return [Finding("lock", f"{name} is stale: {holder} is gone. The next write removes it")]
     if age > UNREFRESHED:
         return [
             Finding("lock", f"{name} is stale: {holder}, not refreshed for {age:,.0f} s. The next write removes it")
         ]
-    return [Finding("lock", f"{name} is held by {holder}, refreshed {age:.0f} s ago: it is writing just now")]
+    return [Finding("lock", f"{name} is held by {holder}, refreshed {age:.0f} s ago: it is writing now")]
 
 
 def _temporary(path: str, now: float) -> list[Finding]:
@@ -85,7 +85,11 @@ def _temporary(path: str, now: float) -> list[Finding]:
     name, size = os.path.basename(path), counted(status.st_size, "byte")
     if now - status.st_mtime > whole.TEMPORARY_SECONDS:
         return [Finding("leftover", f"{name} ({size}) was left by a writer that died. The next write removes it")]
-    return [Finding("leftover", f"{name} ({size}) is a save that runs, or one that died within the last ten minutes")]
+    return [
+        Finding(
+            "leftover", f"{name} ({size}) belongs to a running save, or to one that died within the last ten minutes"
+        )
+    ]
 
 
 def _file(path: str, real: str) -> list[Finding]:
@@ -95,13 +99,13 @@ def _file(path: str, real: str) -> list[Finding]:
         return []
     found = []
     if not stat.S_ISREG(status.st_mode):
-        return [Finding("file", "it is no regular file")]
+        return [Finding("file", "it is not a regular file")]
     if not calls.may_write(real, status.st_mode):
         found.append(Finding("file", "it is read-only: nothing can be stored"))
     elif os.name != "nt" and status.st_mode & 0o022:
         found.append(Finding("file", f"others can write it (mode {stat.S_IMODE(status.st_mode):o})"))
     if os.path.islink(path):
-        pass  # a link is in order: it is followed, and a second lock stands beside the real file
+        pass  # a link is in order: it is followed, and a second lock is beside the real file
     if status.st_nlink > 1:
         found.append(Finding("file", "it has a second name (hard link), which a save leaves with the old content"))
     return found

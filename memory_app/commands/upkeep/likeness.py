@@ -1,7 +1,7 @@
 """Names that may mean the same thing: cheap to find, and always left to a person to decide.
 
-Two names are alike when they differ only in case, accents, spaces and punctuation, or in a single letter. Names with
-different numbers in them ("Step 1", "Step 2") are different on purpose.
+Two names are alike if they differ only in case, accents, spaces and punctuation, or in a single letter. Names that
+contain different numbers ("Step 1", "Step 2") are meant to be different.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def alike(names: list[str]) -> list[tuple[str, ...]]:
 
 
 def _one_letter_apart(keys: list[str]) -> list[tuple[str, str]]:
-    """Pairs of keys that become the same when at most one letter of each is left out."""
+    """Pairs of keys that become equal when at most one letter of each is removed."""
     found: dict[tuple[str, str], None] = {}
     seen: dict[tuple[tuple[str, ...], str], list[str]] = {}
     for key in keys:

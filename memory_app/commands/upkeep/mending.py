@@ -1,12 +1,12 @@
 """Mending a memory: one line for each entity and each relation, in our own form. No fact is lost, nothing is guessed.
 
-- Lines of one name become one: the first line's, with the further lines' observations behind its own. What they hold
-  under other keys comes along; where two values differ (an entity's type too) the first stays, and the others are kept
+- Lines with the same name become one: the first line, with the observations of the others after its own. Their other
+  keys are copied too. If two values differ (including an entity's type), the first stays, and the others are kept
   under `otherValues`, which is not served.
-- A relation that stands there several times is kept once, in the same way.
-- An observation that stands there again is dropped, and so is null. An object stays one: it holds more than its text.
-- Lines that are no records of ours stay, without the CR that Windows programs end them with.
-- A record with a number that would not survive being written again (1.10, 1e400) stays as it is.
+- A relation that occurs several times is kept once, in the same way.
+- A repeated observation is dropped, and so is null. An object stays an object: it holds more than its text.
+- Lines that are not records of ours stay, without the CR at the end that Windows programs write.
+- A record with a number that rewriting would change (1.10, 1e400) stays as it is.
 
 No I/O.
 """
@@ -39,7 +39,7 @@ _OWN_KEYS: Final = frozenset({"type", "name", "observations", "from", "to", "rel
 
 
 class Options(NamedTuple):
-    """What is done only when it is asked for. `is_unreadable` says which kept lines are to be moved out."""
+    """Steps done only on request. `is_unreadable` says which kept lines are moved out."""
 
     add_missing: bool = False
     unreadable: frozenset[bytes] = frozenset()
@@ -51,26 +51,26 @@ class Mended(NamedTuple):
     graph: Graph
     merged: int = 0  # lines of repeated names
     dropped: int = 0  # repeated relations
-    repeated: int = 0  # observations that stood there already
+    repeated: int = 0  # repeated observations
     rewritten: int = 0  # records in another form
     added: tuple[str, ...] = ()  # entities that relations named
     moved_out: tuple[bytes, ...] = ()
 
 
 class _InexactNumber(ValueError):
-    """Writing the record again would change a number."""
+    """Rewriting the record would change a number."""
 
 
 def mend(graph: Graph, options: Options) -> Mended:
-    """The graph as it should stand in the file."""
+    """The graph as it should be in the file."""
     lines: list[Line] = []
     merged = dropped = repeated = rewritten = 0
     for group in (graph.first_entities(), graph.first_relations()):
         for line in group:
-            together = _together(line)
+            together = _combine(line)
             lines += together
             if len(together) == 1:
-                again = 0 if line.also else _repeated(line)
+                again = 0 if line.also else _count_repeated(line)
                 repeated += again
                 rewritten += together[0].raw != line.raw and not line.also and not again
                 if isinstance(line, EntityLine):
@@ -88,7 +88,7 @@ def mend(graph: Graph, options: Options) -> Mended:
 
 
 def distinct(items: Any) -> list[Any]:
-    """The items of a record's observations without null and without what stands there again, texts as texts."""
+    """The items of a record's observations without null and without repetitions, texts as texts."""
     held: list[Any] = items if isinstance(items, list) else [items]
     if set(map(type, held)) <= {str} and len(set(held)) == len(held):
         return held
@@ -104,16 +104,16 @@ def distinct(items: Any) -> list[Any]:
     return [item for item in kept.values() if not (isinstance(item, str) and item in objects)]
 
 
-def _repeated(line: Line) -> int:
-    """How many observations of the line stand in it already."""
+def _count_repeated(line: Line) -> int:
+    """The number of repeated observations in the line."""
     if not isinstance(line, EntityLine):
         return 0
     texts = line.own_observations()
     return len(texts) - len(set(texts))
 
 
-def _together(line: Line) -> list[Line]:
-    """The line and its repeats as one line; as they are where that would change a number."""
+def _combine(line: Line) -> list[Line]:
+    """The line and its repetitions as one line; unchanged if that would change a number."""
     if not line.also and _is_ours(line):
         return [line]
     try:
@@ -131,7 +131,7 @@ def _together(line: Line) -> list[Line]:
 
 
 def _is_ours(line: Line) -> bool:
-    """Whether the line is what we would write, which most lines are."""
+    """Whether the line is what we would write, as most lines are."""
     if isinstance(line, EntityLine):
         texts = line.own_observations()
         return line.raw == new_entity(line.name, line.entity_type, texts).raw and len(set(texts)) == len(texts)

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from memory_app.commands.memory import read_whole
 from memory_app.commands.upkeep import states
 from memory_app.commands.upkeep.differences import Difference
-from memory_app.commands.upkeep.recovery import undone
+from memory_app.commands.upkeep.recovery import undo_change
 from memory_app.errors import StoreError, UsageError
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
@@ -22,7 +22,7 @@ _LOOKED_AT: Final = 32 << 20
 
 
 class Step(NamedTuple):
-    """A change in the past: the state before it, and the next one that is known. `number` counts from the newest."""
+    """A change in the past: the state before it, and the next known one. `number` counts from the newest."""
 
     number: int
     generation: Generation
@@ -37,13 +37,14 @@ class Step(NamedTuple):
         return any(self.difference.first) or bool(self.difference.types)
 
     def undo(self, graph: Graph) -> Graph:
-        """The graph without this change. What a command of a person added goes again; a tool's change may be followed
-        by others that no generation parts from it, so only what it took away comes back."""
-        return undone(graph, self.before, self.after, both=bool(self.generation.reason))
+        """The graph without this change. For a person's command, what it added is removed again. A tool's change may be
+        followed by others without a generation between them, so only what it removed comes back.
+        """
+        return undo_change(graph, self.before, self.after, both=bool(self.generation.reason))
 
 
 def steps(path: str, present: Graph) -> Iterator[Step]:
-    """All changes of the memory at `path` that are known, newest first, each read when it is asked for."""
+    """All known changes of the memory at `path`, newest first, each read on demand."""
     after, number = present, 0
     for one in history.generations(os.path.realpath(path)):
         before = graph_at(one.path)
@@ -63,24 +64,26 @@ def undoable(path: str, present: Graph) -> Iterator[Step]:
             yield step._replace(number=number)
 
 
-def chosen(which: str, path: str, present: Graph) -> Step:
-    """The change of this number or time. UsageError if there is none."""
+def choose(which: str, path: str, present: Graph) -> Step:
+    """The change with this number or time. UsageError if there is none."""
     number = int(which) if which.isdecimal() and len(which) < 5 else None
-    wanted = None if number else states.named(which, history.generations(os.path.realpath(path)))
+    wanted = None if number else states.find_named(which, history.generations(os.path.realpath(path)))
     count = 0
     for step in undoable(path, present):
         count = step.number
         if number == count or wanted == step.generation:
             return step
     raise UsageError(
-        f"there is no such change: the history knows {counted(count, 'change')} that can be undone. Try: undo --list"
+        f"there is no such change: the history has {counted(count, 'change')} that can be undone. Try: undo --list"
         if count
-        else "the history holds no change that could be undone. Older states may be in backups: restore --list"
+        else "the history contains no change that can be undone. Older states may be in backups: restore --list"
     )
 
 
 def last_seen(path: str, name: str) -> Generation | None:
-    """The newest state of the history that has this entity. As a hint for people it looks at so many bytes at most."""
+    """The newest state of the history that has this entity. Because it is only a hint for people, it reads a limited
+    number of bytes.
+    """
     left = _LOOKED_AT
     for one in history.generations(os.path.realpath(path)):
         left -= one.size
@@ -93,7 +96,7 @@ def last_seen(path: str, name: str) -> Generation | None:
 
 
 def graph_at(path: str) -> Graph | None:
-    """The graph of a file, None if it is no memory or cannot be read."""
+    """The graph of a file; None if it is not a memory or cannot be read."""
     try:
         return Graph.of(document.read(read_whole(path)))
     except (StoreError, document.NotAMemory):

@@ -1,4 +1,4 @@
-"""What kind of place a folder is: a network share, a folder that a sync service copies. Hints, not proofs."""
+"""What kind of place a folder is: a network share, or a folder that a sync service copies. Hints, not proofs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PATIENCE: Final = 3.0  # seconds for a program that lists mounts
 
 
 def remote(folder: str, platform: str) -> str:
-    """The kind of network or shared file system that the folder is on, "" if it looks like a local one."""
+    """The kind of network or shared file system that the folder is on; "" if it looks like a local one."""
     if platform == "win32":
         return _remote_on_windows(folder)
     mounts = mounts_of_linux() if platform.startswith("linux") else _mounts_of_others()
@@ -41,8 +41,8 @@ def remote(folder: str, platform: str) -> str:
     return kind if _REMOTE.fullmatch(kind) else ""
 
 
-def synced(folder: str) -> str:
-    """The service that seems to copy the folder, "" for none."""
+def sync_service(folder: str) -> str:
+    """The service that seems to copy the folder; "" for none."""
     path = os.path.realpath(folder)
     parts = path.replace("\\", "/").split("/")
     for part in parts:
@@ -60,7 +60,7 @@ def synced(folder: str) -> str:
 
 
 def _mounts_of_others() -> list[tuple[str, str]]:
-    """From the system's `mount`, as macOS and the BSDs print it: `what on /point (kind, …)`."""
+    """The mounts from the system's `mount`, as macOS and the BSDs print it: `what on /point (kind, …)`."""
     try:
         text = subprocess.run(
             ["/sbin/mount"], capture_output=True, text=True, errors="replace", timeout=_PATIENCE, check=False

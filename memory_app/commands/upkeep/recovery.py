@@ -1,6 +1,6 @@
-"""Undo of a change in a graph that has changed since: what it took away comes back, what is newer stays.
+"""Undo of a change in a graph that has changed since: what the change removed comes back, and newer content stays.
 
-Functions from one snapshot to the next; no input or output. A record that comes back has the bytes that it had.
+Functions from one snapshot to the next; no input or output. A record that comes back has its former bytes.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from memory_app.jsonl.lines import items_of, with_items, without_observations
 from memory_app.jsonl.records import EntityLine
 
 
-def undone(graph: Graph, before: Graph, after: Graph, *, both: bool) -> Graph:
-    """`graph` without the change that made `after` of `before`; `graph` itself if nothing of it is left to undo.
+def undo_change(graph: Graph, before: Graph, after: Graph, *, both: bool) -> Graph:
+    """`graph` without the change that turned `before` into `after`; `graph` itself if nothing of it is left to undo.
 
-    With `both` what the change added goes too, as far as nothing newer hangs on it.
+    With `both`, what the change added is removed too, as far as nothing newer depends on it.
     """
     difference = Difference.between(before, after)
     made = graph
     if both:
-        made = taken_out(made, after, difference.second)
-    made = brought_back(made, before, difference.first)
+        made = take_out(made, after, difference.second)
+    made = bring_back(made, before, difference.first)
     for name, (was, became) in difference.types.items():
         line = made.entities.get(name)
         if line is not None and line.entity_type == became:
@@ -31,9 +31,10 @@ def undone(graph: Graph, before: Graph, after: Graph, *, both: bool) -> Graph:
     return made
 
 
-def brought_back(graph: Graph, source: Graph, side: Side) -> Graph:
-    """With what `side` names of `source`. An entity that is there keeps its type and gets what it lacks; one that is
-    not there comes back, for a single observation with that alone."""
+def bring_back(graph: Graph, source: Graph, side: Side) -> Graph:
+    """The graph with the parts of `source` that `side` names. An existing entity keeps its type and gets what it lacks.
+    A missing entity comes back; if `side` names only some of its observations, it has only those.
+    """
     new: list[EntityLine] = []
     longer: list[EntityLine] = []
     wanted = dict.fromkeys(side.entities) | {name: set(texts) for name, texts in side.observations.items()}
@@ -51,8 +52,10 @@ def brought_back(graph: Graph, source: Graph, side: Side) -> Graph:
     return graph.replacing(longer).adding(new, [line.placed(line.order) for line in relations])
 
 
-def taken_out(graph: Graph, source: Graph, side: Side) -> Graph:
-    """Without what `side` names, as `source` had it. An entity stays if it has gained an observation or relation."""
+def take_out(graph: Graph, source: Graph, side: Side) -> Graph:
+    """The graph without the parts that `side` names, as `source` had them. An entity stays if it has gained an
+    observation or relation.
+    """
     relations = [RelationKey(*key) for key in side.relations]
     made = changes.delete_relations(graph, relations)[0]
     deletions = [Deletion(name, tuple(texts)) for name, texts in side.observations.items()]
@@ -70,7 +73,7 @@ def taken_out(graph: Graph, source: Graph, side: Side) -> Graph:
 
 
 def _with(line: EntityLine, source: EntityLine, texts: set[str] | None) -> EntityLine:
-    """The line with those observations of the source that it lacks, in their own form; all for None."""
+    """The line with those observations of the source that it lacks, in their own form; None means all."""
     have = set(line.observations())
     lacking: dict[str, str] = {}
     for one in (source, *source.also):

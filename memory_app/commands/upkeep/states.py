@@ -1,8 +1,8 @@
 """Earlier states of a memory file: keeping the present one, and finding one again.
 
 A command that changes the memory keeps the present state first, so that the newest backup is always the state before
-the last such command. A backup is whole if `copies` finished it. Of others the content has to tell: one that is empty,
-or whose last line is torn, is what a copy that was killed half-way leaves.
+the last such command. A backup that `copies` finished is whole. Other copies are judged by their content: a killed copy
+leaves a file that is empty or whose last line is torn.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _DATE_AND_TIME: Final = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d(:\d\d(\.\d
 
 
 class State(NamedTuple):
-    """A state that can be brought back. `where` says what holds it, in words."""
+    """A state that can be brought back. `where` says in words what holds it."""
 
     path: str
     data: bytes
@@ -38,8 +38,9 @@ class State(NamedTuple):
 
 
 def back_up(path: str, data: bytes, folder: str | None = None, ending: str = ".bak") -> tuple[str, bool]:
-    """Keep `data`, the bytes of the memory file, as the newest dated copy: its path, and whether it is new. If the
-    newest copy holds just these bytes, it is that one."""
+    """Keep `data`, the bytes of the memory file, as the newest dated copy, and return its path and whether it is new.
+    If the newest copy has the same bytes, it is returned instead.
+    """
     like = None
     with contextlib.suppress(OSError):
         like = attributes.read(os.path.realpath(path), os.stat(path))[0]
@@ -51,10 +52,10 @@ def back_up(path: str, data: bytes, folder: str | None = None, ending: str = ".b
 
 
 def keep_present(path: str) -> str | None:
-    """Keep the file as it is before a command adds to it; the copy's path.
+    """Keep the file as it is before a command adds to it, and return the copy's path.
 
-    A missing file counts as an empty memory where there are backups, so that a plain restore does not bring an older
-    state back; where there are none there is nothing to keep.
+    If backups exist, a missing file counts as an empty memory, so that a plain restore does not bring back an older
+    state. Without backups there is nothing to keep.
     """
     if os.path.exists(path):
         return back_up(path, read_whole(path))[0]
@@ -62,26 +63,26 @@ def keep_present(path: str) -> str | None:
 
 
 def prune(path: str, keep: int, folder: str | None, present: str) -> list[Copy]:
-    """Remove the backups that are older than the newest `keep` whole ones, but never `present`; those removed."""
+    """Remove the backups older than the newest `keep` whole ones, but never `present`; return the removed ones."""
     try:
         return copies.prune(copies.backups_of(path, folder), keep, lambda one: not damage(one), {present})
     except OSError as error:
         raise StoreError(f"{shown(error.filename or path)} could not be removed: {error.strerror or error}.") from error
 
 
-def listed(path: str, folder: str | None = None) -> list[Copy]:
+def list_backups(path: str, folder: str | None = None) -> list[Copy]:
     """The backups of a memory file, newest first."""
     return copies.listed(copies.backups_of(path, folder))
 
 
 def all_of(path: str, folder: str | None = None) -> list[Copy | Generation]:
-    """The backups, and the states that the history keeps beside the memory, newest first."""
+    """The backups, and the states in the history beside the memory, newest first."""
     kept = [] if folder else history.generations(os.path.realpath(path))
-    return sorted([*listed(path, folder), *kept], key=lambda one: one.seconds, reverse=True)
+    return sorted([*list_backups(path, folder), *kept], key=lambda one: one.seconds, reverse=True)
 
 
 def damage(copy: Copy) -> str:
-    """What is wrong with a copy, "" for nothing."""
+    """What is wrong with a copy; "" for nothing."""
     if copy.finished:
         return ""
     if not copy.size:
@@ -94,7 +95,9 @@ def damage(copy: Copy) -> str:
 
 
 def is_cut(data: bytes) -> bool:
-    """Whether the content ends inside a record: its last line has no end and cannot be read, and it is no document."""
+    """Whether the content ends inside a record: its last line has no end and cannot be read, and it is not a
+    document.
+    """
     last = data[data.rfind(b"\n") + 1 :].strip(b" \t\r,\xef\xbb\xbf")
     if not last:
         return False
@@ -110,8 +113,8 @@ def is_cut(data: bytes) -> bool:
 
 
 def newest(path: str, folder: str | None, tell: Callable[[str], None]) -> State:
-    """The newest backup that is whole and a memory; `tell` gets a line for each that is passed over."""
-    found = listed(path, folder)
+    """The newest backup that is whole and a memory; `tell` receives a line for each one that is skipped."""
+    found = list_backups(path, folder)
     for one in found:
         reason = damage(one)
         if not reason:
@@ -121,28 +124,29 @@ def newest(path: str, folder: str | None, tell: Callable[[str], None]) -> State:
                 reason = "not a memory"
             except StoreError as error:
                 reason = str(error)
-        tell(f"{shown(os.path.basename(one.path))} is passed over: it is {reason}")
+        tell(f"{shown(os.path.basename(one.path))} is skipped: it is {reason}")
     if found:
-        raise UsageError(f"no backup of {shown(path)} is whole. Name the file that is to be brought back.")
-    raise UsageError(f"there are no backups of {shown(path)}. Name the file that is to be brought back.")
+        raise UsageError(f"no backup of {shown(path)} is whole. Name the file to restore.")
+    raise UsageError(f"there are no backups of {shown(path)}. Name the file to restore.")
 
 
-def chosen(which: str, path: str, folder: str | None, tell: Callable[[str], None]) -> State:
-    """The backup that was asked for: a number of the list, a time, a name, or the path of any file. `tell` gets a line
-    if it is not whole."""
-    found = listed(path, folder)
+def choose(which: str, path: str, folder: str | None, tell: Callable[[str], None]) -> State:
+    """The requested backup: a number of the list, a time, a name, or the path of any file. `tell` receives a line if it
+    is not whole.
+    """
+    found = list_backups(path, folder)
     one: Copy | Generation | None
     if which.isdecimal() and len(which) < 5:
-        one = _numbered(which, found, path)
+        one = _by_number(which, found, path)
     else:
-        one = named(which, [*found, *history.generations(os.path.realpath(path))])
+        one = find_named(which, [*found, *history.generations(os.path.realpath(path))])
     if one is None and not os.path.exists(which):
         raise UsageError(
             f"{shown(which)} is neither a backup of {shown(path)} nor a state of its history nor a file. "
             "Try: restore --list, or history"
         )
     if isinstance(one, Copy) and damage(one):
-        tell(f"{shown(os.path.basename(one.path))} is {damage(one)}: what it holds is all there is of it")
+        tell(f"{shown(os.path.basename(one.path))} is {damage(one)}: only what it contains can be restored")
     name = which if one is None else one.path
     where = "in the backup" if isinstance(one, Copy) else "in that file" if one is None else "in that state"
     try:
@@ -157,7 +161,7 @@ def when(seconds: float) -> str:
 
 
 def time_of(one: Copy | Generation, zone: Callable[[float], time.struct_time] = time.localtime) -> str:
-    """The time of a state as lists show it: of one in the history with its milliseconds, which no other one shares."""
+    """The time of a state as lists show it. In the history it includes milliseconds, which make it unique."""
     text = time.strftime(_TIME, zone(one.seconds))
     return text if isinstance(one, Copy) else f"{text}.{one.milliseconds % 1000:03}"
 
@@ -167,16 +171,16 @@ def _read(path: str) -> State:
     return State(path, data, document.read(data))
 
 
-def _numbered(which: str, found: list[Copy], path: str) -> Copy:
+def _by_number(which: str, found: list[Copy], path: str) -> Copy:
     if not found:
-        raise UsageError(f"there are no backups of {shown(path)}. Name the file that is to be brought back.")
+        raise UsageError(f"there are no backups of {shown(path)}. Name the file to restore.")
     if not 1 <= int(which) <= len(found):
         raise UsageError(f"there are {counted(len(found), 'backup')}, but no number {which}. Try: restore --list")
     return found[int(which) - 1]
 
 
-def named(which: str, found: Sequence[Copy | Generation]) -> Copy | Generation | None:
-    """The one of this name or time; the time as the lists show it, or in UTC with a Z, or the beginning of one."""
+def find_named(which: str, found: Sequence[Copy | Generation]) -> Copy | Generation | None:
+    """The state with this name or time. The time is as lists show it, or in UTC with a Z, or the beginning of one."""
     for one in found:
         if which in (one.stamp, os.path.basename(one.path)):
             return one
@@ -189,5 +193,5 @@ def named(which: str, found: Sequence[Copy | Generation]) -> Copy | Generation |
     matching = [one for shown_as, one in times if shown_as == text]
     matching = matching or [one for shown_as, one in times if shown_as.startswith(text)]
     if len(matching) > 1:  # without seconds, or in the hour that comes twice when summer time ends
-        raise UsageError(f"{len(matching)} states are of {shown(which)}: {', '.join(one.stamp for one in matching)}.")
+        raise UsageError(f"{len(matching)} states match {shown(which)}: {', '.join(one.stamp for one in matching)}.")
     return matching[0] if matching else None

@@ -1,7 +1,7 @@
 """Whether a folder is safe for a memory: tries the calls that the lock and the save depend on.
 
-Everything is tried on files of the store's temporary pattern, so that what a crash leaves here is cleared like any
-other leftover. Nothing of it stays.
+All tests use files with the store's temporary pattern, so that leftovers of a crash are removed like any other
+leftover. No file remains.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from memory_app.commands.upkeep.places import remote, synced
+from memory_app.commands.upkeep.places import remote, sync_service
 from memory_app.disk import calls, whole
 from memory_app.errors import StoreError
 from memory_app.lock.lock import Lock
@@ -32,7 +32,7 @@ _LOCK_WAIT: Final = 3.0
 
 
 class Trial(NamedTuple):
-    """One thing that was tried. `ok` None: it does not work, and can be done without."""
+    """One test. `ok` None: it does not work, but is not required."""
 
     what: str
     ok: bool | None
@@ -40,22 +40,23 @@ class Trial(NamedTuple):
 
 
 def trials(folder: str, path: str, kept: str | None = None) -> list[Trial]:
-    """Try the folder, and the lock of the memory file at `path` in it. `kept`: the folder that the memory is to have,
-    where that one is not there yet."""
+    """Test the folder, and the lock of the memory file at `path` in it. `kept`: the folder that the memory will have,
+    if that does not exist yet.
+    """
     names = [whole.temporary(os.path.join(folder, os.path.basename(path))) for _ in range(3)]
     tried: list[Trial] = []
     try:
         for what, needed, call in (
-            ("a new file is made only once (exclusive creation)", True, _creates),
+            ("a new file is created only once (exclusive creation)", True, _creates),
             ("written data can be synced", True, _syncs),
-            ("a file is replaced by a rename, also while it is read", True, _replaces),
+            ("a rename replaces a file, even while it is read", True, _replaces),
             ("a second name never overwrites (hard links)", False, _links),
             ("its clock is this machine's", True, _clock),
         ):
-            tried.append(_tried(what, needed, call, names))
+            tried.append(_try(what, needed, call, names))
             if not tried[-1].ok and call is _creates:
                 if not os.access(folder, os.W_OK) or tried[-1].text in _REFUSED:
-                    tried[-1] = Trial("files can be made in this folder", False, tried[-1].text)
+                    tried[-1] = Trial("files can be created in this folder", False, tried[-1].text)
                 break
         else:
             tried.append(_lock(path))
@@ -65,7 +66,7 @@ def trials(folder: str, path: str, kept: str | None = None) -> list[Trial]:
     return [*tried, _space(folder), *_kind(kept or folder)]
 
 
-def _tried(what: str, needed: bool, call: Callable[[list[str]], str], names: list[str]) -> Trial:
+def _try(what: str, needed: bool, call: Callable[[list[str]], str], names: list[str]) -> Trial:
     try:
         trouble = call(names)
     except OSError as error:
@@ -126,7 +127,7 @@ def _links(names: list[str]) -> str:
         raise
     except OSError:
         return (
-            "there are none here: the breaking of an abandoned lock is a little less safe, and earlier states for "
+            "not supported here: breaking an abandoned lock is a little less safe, and earlier states for "
             "undo are kept as copies, of a memory of up to 1 MiB"
         )
     try:
@@ -148,7 +149,7 @@ def _clock(names: list[str]) -> str:
 
 
 def _lock(path: str) -> Trial:
-    what = "the lock can be taken and given back"
+    what = "the lock can be taken and released"
     lock = Lock(path)
     try:
         lock.acquire(time.monotonic() + _LOCK_WAIT)
@@ -169,15 +170,15 @@ def _space(folder: str) -> Trial:
 
 
 def _kind(folder: str) -> list[Trial]:
-    """What can be told of the file system and of services that copy the folder."""
+    """What is known about the file system and about services that copy the folder."""
     found = []
     kind = remote(folder, sys.platform)
     if kind:
         found.append(
             Trial("it is on this machine", None, f"it looks like {kind}: let one machine at a time write there")
         )
-    service = synced(folder)
+    service = sync_service(folder)
     if service:
         text = f"{service} copies it: two machines that write at the same time leave conflict copies (see merge)"
-        found.append(Trial("nobody else copies it", None, text))
+        found.append(Trial("no sync service copies it", None, text))
     return found

@@ -1,22 +1,23 @@
-"""Uniting two memories: everything of the first stays as it is, what only the second has is added.
+"""Uniting two memories: everything in the first stays unchanged, and what only the second has is added.
 
-An entity that both have keeps its type and gets the observations that it lacks. Relations are added with whatever ends
-they have. Records come over with the keys that other programs gave them.
+An entity that both have keeps its type and gets the observations that it lacks. Relations are added whether or not
+their ends exist. Records keep the keys that other programs gave them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from memory_app.commands.upkeep.inspection import judged
+from memory_app.commands.upkeep.inspection import judge
 from memory_app.graph.graph import Graph
 from memory_app.jsonl.lines import with_observations
 from memory_app.jsonl.records import EntityLine
 
 
-def united(first: Graph, second: Graph, *, other_lines: bool) -> Graph:
-    """The union, the first graph itself if nothing was lacking. With `other_lines` the second's lines that are no
-    records of ours come along too."""
+def unite(first: Graph, second: Graph, *, other_lines: bool) -> Graph:
+    """The union; the first graph itself if nothing was missing. With `other_lines`, the second's lines that are not
+    records of ours are added too.
+    """
     new_entities: list[EntityLine] = []
     longer: list[EntityLine] = []
     for line in second.first_entities():
@@ -41,5 +42,5 @@ def _lacking(line: EntityLine, other: EntityLine) -> list[str]:
 
 
 def _others(graph: Graph) -> Iterable[bytes]:
-    """Lines that are no records of ours, without the markers by which programs know their files."""
-    return dict.fromkeys(raw for raw in (*graph.head, *graph.tail) if judged(raw)[0])
+    """The lines that are not records of ours, without the markers by which programs know their files."""
+    return dict.fromkeys(raw for raw in (*graph.head, *graph.tail) if judge(raw)[0])

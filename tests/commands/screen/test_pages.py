@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from memory_app.commands.screen.pages import rendered
+from memory_app.commands.screen.pages import render
 from memory_app.commands.screen.terminal import Terminal, width
 
 YELLOW = re.compile("\x1b\\[33m(.*?)\x1b\\[0m")
@@ -31,7 +31,7 @@ def test_code_that_goes_on_in_the_next_line_stands_out_in_both(
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     text = "- Then `--output PATH` names the file, `--force it again` replaces it, and `--no-open` opens nothing."
-    lines = list(rendered(text, screen))
+    lines = list(render(text, screen))
     assert "`" not in "".join(lines)
     marked = " ".join(found for line in lines for found in YELLOW.findall(line))
     assert marked == "--output PATH --force it again --no-open"
@@ -42,4 +42,4 @@ def test_what_is_piped_keeps_its_backticks_and_wraps_at_80_columns(monkeypatch: 
     monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.setattr("sys.__stdout__", io.StringIO())
     assert width() == 80
-    assert list(rendered("Run `backup --keep 3`.", Terminal(io.StringIO()))) == ["Run `backup --keep 3`."]
+    assert list(render("Run `backup --keep 3`.", Terminal(io.StringIO()))) == ["Run `backup --keep 3`."]
