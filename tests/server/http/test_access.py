@@ -135,8 +135,8 @@ def test_new_tokens_are_printed_once_and_differ(tmp_path: Path) -> None:
         pytest.param(("--http", "0", "--max-body", "0"), "give MiB", id="no-size"),
         pytest.param(("--http", "0", "--allow-origin", "localhost"), "give an origin", id="no-origin"),
         pytest.param(("--http", "0", "--token-file", "missing"), "cannot be read", id="no-file"),
-        pytest.param(("--token-file", "x"), "belongs to --http", id="without-http"),
-        pytest.param(("--allow-host", "x"), "belongs to --http", id="name-without-http"),
+        pytest.param(("--token-file", "x"), "needs --http", id="without-http"),
+        pytest.param(("--allow-host", "x"), "needs --http", id="name-without-http"),
     ],
 )
 def test_what_would_not_be_safe_ends_with_one_line(tmp_path: Path, arguments: tuple[str, ...], text: str) -> None:
