@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import os
 import re
 import stat
@@ -306,16 +307,22 @@ def _names(folder: str) -> list[tuple[int, str, str]]:
         entries = os.listdir(folder)
     except OSError:
         return []
+    return sorted(filter(None, map(_read_name, entries)), reverse=True)
+
+
+@functools.lru_cache(maxsize=256)  # each save lists the folder, and reading a time takes longer than listing it
+def _read_name(entry: str) -> tuple[int, str, str] | None:
+    """Time, command and name of a folder's entry; None if it is no generation."""
+    match = _NAME.fullmatch(entry)
+    if match is None:
+        return None
     from calendar import timegm  # slow to load, and the start is to be fast
 
-    found = []
-    for entry in entries:
-        match = _NAME.fullmatch(entry)
-        if match is not None:
-            with contextlib.suppress(ValueError):  # its time is none
-                seconds = timegm(time.strptime(match[1], _FORM))
-                found.append((seconds * 1000 + int(match[2]), match[3] or "", entry))
-    return sorted(found, reverse=True)
+    try:
+        seconds = timegm(time.strptime(match[1], _FORM))
+    except ValueError:  # its time is none
+        return None
+    return seconds * 1000 + int(match[2]), match[3] or "", entry
 
 
 def _mode(mode: int) -> int:
