@@ -185,7 +185,7 @@ def main() -> int:
         (_HERE / "results.md").write_text(text, "utf-8")
         (_HERE / "growth.svg").write_text(bench.plot(options.sizes, (compared, f"{_machine()}. {done}.")), "utf-8")
         readme = servers.ROOT / "README.md"
-        short = _short(first, f"{compared}. {_machine()}. {done}")
+        short = _short(first[len(starts) :], f"{compared}. {_machine()}. {done}")
         readme.write_text(marked(readme.read_text("utf-8"), "bench", short), "utf-8")
     return 0
 
@@ -260,9 +260,8 @@ def _short(rows: Sequence[Row], compared: str) -> str:
 {table(shown, "npm server", short=True)}
 ![Cost and size of the graph](tests/bench/growth.svg)
 
-Lower is better. {compared}. Medians, measured by `make bench`; [all rows](tests/bench/results.md) with their spread.
-We sync each write to disk before answering; the npm server does not sync.
-
+Lower is better. {compared}. Medians, measured by `make bench`; [all rows](tests/bench/results.md) with their spread
+and the start on each Python found. We sync each write to disk before answering; the npm server does not sync.
 """
 
 
