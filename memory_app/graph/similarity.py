@@ -65,13 +65,19 @@ def _likeness_at(one: str, other: str, length: int) -> float:
     return 0.0
 
 
-def alike(one: str, other: str) -> float:
-    """How like two words are by their stems."""
+def _shared(one: str, other: str) -> int:
+    """How many letters the words have in common from the start."""
     length = 0
     for a, b in zip(one, other, strict=False):
         if a != b:
             break
         length += 1
+    return length
+
+
+def alike(one: str, other: str) -> float:
+    """How like two words are by their stems."""
+    length = _shared(one, other)
     return (
         max((_likeness_at(one, other, at) for at in range(min(length, 3), length + 1)), default=0.0)
         if length >= 2
@@ -132,11 +138,7 @@ def _misspelt(vocabulary: Vocabulary, word: str) -> dict[str, float]:
 def _within_one(one: str, other: str) -> bool:
     if abs(len(one) - len(other)) > 1:
         return False
-    start = 0
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            break
-        start += 1
+    start = _shared(one, other)
     return (
         one[start + 1 :] == other[start + 1 :] or one[start:] == other[start + 1 :] or one[start + 1 :] == other[start:]
     )

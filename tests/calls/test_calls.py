@@ -7,25 +7,14 @@ from typing import Any
 
 import pytest
 
-from memory_app.errors import GraphError
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document as shapes
-from memory_app.tools import table
-from memory_app.tools.lenient import as_object
-from memory_app.tools.plans import Read
+from tests.calls import outcomes
 from tests.calls.lists import KNOWN, LATER, MEMORY, Row
 
 
 def outcome(tool: str, sent: Any) -> tuple[bytes, str | bytes | None]:
-    """The file after a call, and the answer: text of an error, or JSON."""
-    graph = Graph.of(shapes.read("\n".join(MEMORY).encode()))
-    arguments = sent if sent is None or isinstance(sent, dict) else as_object(tool, sent)
-    try:
-        planned = table.plan(tool, arguments)
-        after, answer = (graph, planned.run(graph)) if isinstance(planned, Read) else planned.apply(graph)
-    except GraphError as error:
-        return b"".join(graph.chunks()), str(error)
-    return b"".join(after.chunks()), answer.structured
+    return outcomes.outcome(Graph.of(shapes.read("\n".join(MEMORY).encode())), tool, sent)
 
 
 def behaves(row: Row) -> bool:

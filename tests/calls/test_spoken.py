@@ -7,12 +7,9 @@ from typing import Any
 
 import pytest
 
-from memory_app.errors import GraphError
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
-from memory_app.tools import table
-from memory_app.tools.lenient import as_object
-from memory_app.tools.plans import Read
+from tests.calls import outcomes
 from tests.calls.spoken import EMPTY_BESIDE, FAIL, SAME, SPACES, TEXTS
 
 MEMORY = (
@@ -27,15 +24,7 @@ PLAIN = [(tool, right, sent) for tool, right, variants in SAME for sent in varia
 
 
 def outcome(tool: str, sent: Any) -> tuple[bytes, str | bytes | None]:
-    """The file after a call, and the answer: text of an error, or JSON."""
-    graph = Graph.of(document.read(BEFORE))
-    arguments = sent if sent is None or isinstance(sent, dict) else as_object(tool, sent)
-    try:
-        planned = table.plan(tool, arguments)
-        after, answer = (graph, planned.run(graph)) if isinstance(planned, Read) else planned.apply(graph)
-    except GraphError as error:
-        return b"".join(graph.chunks()), str(error)
-    return b"".join(after.chunks()), answer.structured
+    return outcomes.outcome(Graph.of(document.read(BEFORE)), tool, sent)
 
 
 def test_nearly_every_plain_call_answers_as_the_right_one() -> None:

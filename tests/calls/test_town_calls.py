@@ -7,13 +7,9 @@ from typing import Any
 
 import pytest
 
-from memory_app.errors import GraphError
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
-from memory_app.tools import table
-from memory_app.tools.lenient import as_object
-from memory_app.tools.plans import Read
-from tests.calls import town_calls
+from tests.calls import outcomes, town_calls
 from tests.calls.town_calls import Call
 
 BEFORE = json.dumps(town_calls.STORED).encode()
@@ -26,16 +22,8 @@ def graph() -> Graph:
 UNCHANGED = b"".join(graph().chunks())
 
 
-def outcome(tool: str, sent: object) -> tuple[bytes, str | bytes | None]:
-    """The file after a call, and the answer: text of an error, or JSON."""
-    stored = graph()
-    arguments: Any = sent if sent is None or isinstance(sent, dict) else as_object(tool, sent)
-    try:
-        planned = table.plan(tool, arguments)
-        after, answer = (stored, planned.run(stored)) if isinstance(planned, Read) else planned.apply(stored)
-    except GraphError as error:
-        return b"".join(stored.chunks()), str(error)
-    return b"".join(after.chunks()), answer.structured
+def outcome(tool: str, sent: Any) -> tuple[bytes, str | bytes | None]:
+    return outcomes.outcome(graph(), tool, sent)
 
 
 def succeeds(call: Call) -> bool:

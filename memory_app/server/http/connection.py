@@ -19,6 +19,7 @@ server.py). A test compares the version and the names with what is installed. No
 from __future__ import annotations
 
 import contextlib
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -95,9 +96,9 @@ class HttpConnection(H11Protocol):
         """Called for what is no HTTP, with h11's words for it."""
         self.refuse_garbage()
 
+    @abstractmethod
     def refuse_garbage(self) -> None:
         """Answer what is no HTTP, and close."""
-        raise NotImplementedError
 
 
 class Server(uvicorn.Server):
