@@ -222,7 +222,8 @@ class Service:
                 raise StoreError(NO_ANSWER if future.cancel() else _UNKNOWN)
             result = saving.result()
         except asyncio.CancelledError:
-            saving.cancel()  # and with it the future, if the writer has not taken it
+            future.cancel()  # if the writer has not taken it; at once, before anything later is answered
+            saving.cancel()
             if future not in self._given_up:
                 raise
             raise StoreError(_STOPPING) from None
