@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from typing import Final
 
-__version__: Final = "1.0.0"
+__version__: Final = "1.1.0"
