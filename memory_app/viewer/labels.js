@@ -7,6 +7,9 @@ const LINK_FONT = "11px system-ui, sans-serif";
 const LABELS_TRIED = 260; // a frame; what has no room among the best-connected of these has no label
 const LINK_LABELS_TRIED = 160;
 const ALL_LINK_LABELS = 12; // links; so few have their names drawn even where there is little room
+const NAMED_LINKS = 40; // where there are no more, a name is tried at more places of its link, and shortened
+const LINK_PLACES = [0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74]; // shares of a link where its name is tried
+const CLOSE_LINK_PLACES = [0, 1, 2, 3, 4, 5, 6, 7, 8].flatMap((step) => [0.5 - 0.04 * step, 0.5 + 0.04 * step]);
 const LABEL_EDGE = 3; // pixels between a label and the edge of the canvas
 const NODES_KEPT_FREE = 500;
 const GROUP_FONT = "600 15px system-ui, sans-serif";
@@ -110,6 +113,7 @@ Object.assign(Drawing.prototype, {
   _drawLinkLabels(scene, links, colour) {
     this.context.font = LINK_FONT;
     const all = links.length <= ALL_LINK_LABELS;
+    const few = links.length <= NAMED_LINKS;
     const paths = [];
     for (const link of links) {
       const path = this._path(scene, link);
@@ -121,14 +125,20 @@ Object.assign(Drawing.prototype, {
     for (const { link, path } of paths.slice(0, LINK_LABELS_TRIED)) {
       const names = scene.names(link);
       const text = cutText(names.slice(0, 2).join(", ") + (names.length > 2 ? ` +${names.length - 2}` : ""));
-      const width = this.context.measureText(text).width;
-      const room = path.loop ? Infinity : Math.hypot(path.x2 - path.x1, path.y2 - path.y1);
-      if (!all && width + 10 > room) continue;
-      const places = path.loop || width > room ? [0.5] : [0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74];
-      const free = places.map((share) => placeOn(path, share)).find((place) => this._takeAlong(place, width));
-      if (free !== undefined) this._textAlong(text, free, colour);
-      else if (all && width < room) this._textAlong(text, placeOn(path, 0.5), colour);
+      if (this._drawAlong(text, path, colour, few)) continue;
+      if (few && this._drawAlong(shortened(text), path, colour, few)) continue;
+      if (all && this.context.measureText(text).width < lengthOf(path)) this._textAlong(text, placeOn(path, 0.5), colour);
     }
+  },
+
+  /** Draw a text at the first free place of a link; false if there is none. `closely`: more places are tried. */
+  _drawAlong(text, path, colour, closely) {
+    const width = this.context.measureText(text).width;
+    if (width + (closely ? 0 : 10) > lengthOf(path)) return false;
+    const places = path.loop ? [0.5] : closely ? CLOSE_LINK_PLACES : LINK_PLACES;
+    const free = places.map((share) => placeOn(path, share)).find((place) => this._takeAlong(place, width));
+    if (free !== undefined) this._textAlong(text, free, colour);
+    return free !== undefined;
   },
 
   /** Reserve the room of a text that runs along a line: small boxes in a row. All of them or none. */
@@ -170,6 +180,17 @@ Object.assign(Drawing.prototype, {
     this.context.fillText(text, x, y);
   },
 });
+
+/** Pixels from one end of a link to the other, as far as a text along it is concerned. */
+function lengthOf(path) {
+  return path.loop ? Infinity : Math.hypot(path.x2 - path.x1, path.y2 - path.y1);
+}
+
+/** About two thirds of a text, for a link that has no room for more. */
+function shortened(text) {
+  const letters = [...text];
+  return letters.length < 6 ? text : `${letters.slice(0, Math.ceil(letters.length * 0.6)).join("").trimEnd()}…`;
+}
 
 /** A place on a link's path, and the angle there that keeps a text upright. */
 function placeOn(path, share) {
