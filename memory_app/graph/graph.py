@@ -56,7 +56,8 @@ class Graph:
     """A snapshot. Others may read `entities` and `touching`; nobody changes them."""
 
     __slots__ = (
-        "batch", "entities", "entity_lines", "head", "relation_lines", "repeats", "tail", "touching", "word_index",
+        "batch", "entities", "entity_lines", "head", "name_marks", "relation_lines", "repeats", "tail", "touching",
+        "word_index",
     )  # fmt: skip
 
     def __init__(
@@ -69,6 +70,7 @@ class Graph:
         tail: tuple[bytes, ...],
         repeats: bool,
         word_index: list[Any] | None = None,
+        name_marks: list[Any] | None = None,
         batch: Batch | None = None,
     ) -> None:
         self.entities = entities  # by name: the first line
@@ -79,8 +81,10 @@ class Graph:
         self.tail = tail
         self.batch = batch
         self.repeats = repeats  # some entity or relation stands on more than one line
-        # Of the loose search, once it was needed; shared with the snapshots made of this one, so it changes: see loose.
+        # Of the loose search and of near names, once they were needed; shared with the snapshots made of this one, so
+        # they change: see loose and near.
         self.word_index: list[Any] = [] if word_index is None else word_index
+        self.name_marks: list[Any] = [] if name_marks is None else name_marks
 
     @classmethod
     def empty(cls) -> Graph:
@@ -119,6 +123,7 @@ class Graph:
             self.tail,
             self.repeats,
             self.word_index,
+            self.name_marks,
             batch,
         )
 
@@ -195,6 +200,7 @@ class Graph:
             tail,
             self.repeats,
             self.word_index,
+            self.name_marks,
             batch,
         )
 
