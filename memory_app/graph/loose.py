@@ -23,10 +23,11 @@ from math import log
 from typing import Final, NamedTuple, TypeVar
 
 from memory_app.graph.blocks import SPAN, Block
+from memory_app.graph.compounds import put_together, take_apart
 from memory_app.graph.graph import Graph
 from memory_app.graph.similarity import alike, answer_filter, kin, less_like
 from memory_app.graph.wordindex import Postings, WordIndex
-from memory_app.graph.words import Query, Term, read_query, words_of
+from memory_app.graph.words import Query, Term, is_stop_word, read_query, words_of
 from memory_app.jsonl.records import EntityLine, RelationLine
 from memory_app.text import fold
 
@@ -44,6 +45,9 @@ _IN_NAME: Final = 1.5
 _IN_TYPE: Final = 0.7
 _IN_RELATION: Final = 0.6
 _AT_NEIGHBOUR: Final = 0.5
+_MISSED_ATTRIBUTE: Final = 0.7  # of what another word counts that the memory does not know
+_SURE: Final = 0.85  # likeness of a word that differs by a light ending
+_TELLING: Final = 6  # letters of a word that seldom means two things
 _TOLD: Final = 0.6  # added to what the relation's type counts where its other end is asked for, too
 
 
@@ -86,6 +90,7 @@ class _Search:
         self._misses_name = False
         self._misses_any = False  # then another ending is a reason to doubt
         self._needed = 0.5
+        self._leading: list[_Asked] = []
 
     def run(self) -> list[EntityLine]:
         asked = self._answered()
@@ -105,6 +110,7 @@ class _Search:
         self._needed = 0.5 if count <= 2 else 0.35
         if self._misses_name or self._query.is_sentence:
             self._needed = 0.6 if self._misses_name else 0.5
+        self._leading = self._leads(asked)
         scored: dict[int, tuple[float, EntityLine]] = {}
         for order in best:
             line = self._line(order)
@@ -118,14 +124,16 @@ class _Search:
 
     def _answered(self) -> list[_Asked]:
         vocabulary, index = self._index.vocabulary, self._index
-        answers = [kin(vocabulary, term) for term in self._query.terms]
+        terms = [part for term in self._query.terms for part in take_apart(index, term)]
+        answers = [kin(vocabulary, term) for term in terms]
         unknown = [at for at, found in enumerate(answers) if max(found.values(), default=0.0) < 0.9]
-        for at in sorted(unknown, key=lambda at: -len(self._query.terms[at].forms[0]))[:_LONG_SEARCHES]:
+        for at in sorted(unknown, key=lambda at: -len(terms[at].forms[0]))[:_LONG_SEARCHES]:
             has_kin = max(answers[at].values(), default=0.0) >= 0.65
-            for word, likeness in less_like(vocabulary, self._query.terms[at], has_kin).items():
+            for word, likeness in less_like(vocabulary, terms[at], has_kin).items():
                 answers[at].setdefault(word, likeness)
+        put_together(index, terms, answers)
         asked = []
-        for term, words in zip(self._query.terms, answers, strict=True):
+        for term, words in zip(terms, answers, strict=True):
             words = dict(sorted(words.items(), key=lambda one: -one[1])[:200])
             good = [word for word, likeness in words.items() if likeness >= 0.5] or list(words)
             in_names = sum(len(index.names.of(word)) for word in good)
@@ -224,7 +232,7 @@ class _Search:
             elif one.term.run:  # pieces over the border of two words are in no text
                 total += self._highest * one.term.weight * (0.25 if one.term.run in known_runs else 1.0)
             else:
-                total += self._highest * (1.5 if one.term.proper else 1.0)
+                total += self._highest * (1.5 if one.term.proper else _MISSED_ATTRIBUTE if one.term.attribute else 1.0)
         return total or 1.0
 
     def _score(self, line: EntityLine, asked: list[_Asked], total: float) -> tuple[float, bool]:
@@ -233,7 +241,7 @@ class _Search:
         relations, neighbours = self._around(line)
         told_type, told_name = self._told(line, asked)
         score = held = named = beside = 0.0
-        strong, beside_it = 0, False
+        strong, beside_it, leads = 0, False, False
         single = [0.0] * len(texts)
         # All that a term is compared with: most terms have nothing in common with an entity.
         everything = {*name, *kind, *relations[0], *relations[1], *neighbours, *told_name}.union(*texts)
@@ -267,12 +275,13 @@ class _Search:
             if like >= 0.7 and one.rarity > 0.25 * self._highest and not one.term.run:
                 strong += not one.term.weak
                 beside_it |= one.term.weak and not one.term.exact  # "number" says something beside "frame", "is" not
+            leads |= one in self._leading and max(in_name, in_type, in_texts) >= _SURE
             as_name = max(in_name, in_told)
             sure_name = 0.9 if self._misses_name else 0.6
             if as_name >= sure_name and not one.term.weak and one.name_rarity >= 0.4 * self._highest:
                 # "code" is not the name of "Coding Style" where nothing else that was asked for is there.
                 sureness = as_name**2 if self._misses_any else 1.0
-                named += sureness * max(self._share(one, name), self._share(one, told_name))
+                named += sureness * max(self._share(one, name, kind), self._share(one, told_name, []))
             for at, likeness in enumerate(likes):
                 single[at] += likeness * one.rarity * weight
         if score:
@@ -287,10 +296,32 @@ class _Search:
             score *= 1.0 + sum(phrase in whole for phrase in self._query.phrases)
         fits = (
             share >= self._needed
+            or leads
             or (named >= 0.4 and share >= (0.12 if named >= 0.95 or _is_title(line.name) else 0.4))
             or (strong >= 1 and strong + beside_it >= 2 and share >= (0.6 if self._misses_name else 0.25))
         )
         return score, bool(score) and fits
+
+    def _leads(self, asked: list[_Asked]) -> list[_Asked]:
+        """The terms that few entities hold and that are answer enough, whatever unknown words stand beside them.
+
+        In a sentence a name ("Does anybody drive a Peugeot to work?"). Of two words the first: it is what the other
+        asks about ("invoice template"). In a list of more, whose words are tried at a venture, any that is long enough
+        to mean one thing ("diet vegetarian allergy"). Where a name, or a number, is missed, none.
+        """
+        whole = [one for one in asked if one.term.weight == 1.0]
+        missed = [one for one in whole if not one.words]
+        if not missed or self._misses_name or any(one.term.run for one in asked):
+            return []
+        if any(letter.isdigit() for one in missed for letter in one.term.forms[0]):
+            return []
+        wanted = [one for one in whole if not one.term.attribute]
+        rare = (one for one in wanted if one.rarity >= 0.7 * self._highest)
+        if self._query.is_sentence:
+            return [one for one in rare if one.term.proper]
+        least = 3 if len(whole) <= 2 else _TELLING
+        first = wanted[: 1 if len(wanted) <= 2 else None]
+        return [one for one in rare if one in first and len(one.term.forms[0]) >= least]
 
     def _told(self, line: EntityLine, asked: list[_Asked]) -> tuple[list[str], list[str]]:
         """Of a relation that says what is asked of another ("who manages Acme"): words of its type, and of that name.
@@ -313,8 +344,8 @@ class _Search:
                 best = (found, kind, target)
         return best[1], best[2]
 
-    def _share(self, one: _Asked, name: list[str]) -> float:
-        """How much of what the name says the term asks for."""
+    def _share(self, one: _Asked, name: list[str], kind: list[str]) -> float:
+        """How much of what the name says the term asks for. What the type says, too, or every name, is left out."""
         if not name or (len(name) > 1 and self._index.types.of(one.term.forms[0])):  # "insurance" names no insurance
             return 0.0
         weights = {
@@ -322,6 +353,8 @@ class _Search:
             for word in name
             if len(word) > 1 or not word.isascii()  # the "O" of "O'Neill" is nothing that a name can be missed by
         }
+        telling = {word: weight for word, weight in weights.items() if word not in kind and not is_stop_word(word)}
+        weights = telling or weights
         whole = sum(weights.values()) or 1.0
         asked_for = [word for word in weights if one.words.get(word, 0.0) >= 0.6]
         # Who asks for a pair of characters asks for each of them, and for both parts with "wifi" of "Wi-Fi".

@@ -46,6 +46,8 @@ _QUOTED: Final = re.compile('["“”„«»「」『』]([^"“”„«»「」
 _FILTER: Final = re.compile(
     "\\b(?:entity_?)?(?:type|kind)\\s*[:=]\\s*(?:\"([^\"]+)\"|'([^']+)'|([^\\s\"',;]+))", re.IGNORECASE
 )
+# "CI", "IT", "US": no stop words, as "ci", "it", "us" are; nor an operator between words.
+_ABBREVIATION: Final = re.compile(r"\b(?!(?:AND|OR|NOT|THE)\b)[A-Z]{2,4}\b")
 _APOSTROPHES: Final = re.compile("['\u2019\u02bc`]")
 
 
@@ -58,6 +60,7 @@ class Term(NamedTuple):
     proper: bool = False  # a name, by its capital letter
     run: int = 0  # pieces of one number belong to one text without spaces; 0 for a word
     exact: bool = False  # stands for itself alone: no other ending, no misspelling
+    attribute: bool = False  # what is asked about another word: hardly missed
 
 
 class Query(NamedTuple):
@@ -128,6 +131,7 @@ class _Lists(NamedTuple):
     stop: frozenset[str]
     ambiguous: frozenset[str]
     weak: frozenset[str]
+    attributes: frozenset[str]
     phrases: re.Pattern[str]
     after_apostrophe: frozenset[str]
     nouns_have_capitals: frozenset[str]
@@ -142,6 +146,7 @@ def _lists() -> _Lists:
         frozenset([*stop, *(word.translate(_SEMITIC) for word in stop)]) - ambiguous,
         ambiguous,
         frozenset(fold(stopwords.WEAK_WORDS).split()),
+        frozenset(fold(stopwords.ATTRIBUTES).split()),
         re.compile("|".join(map(re.escape, phrases))),
         frozenset(stopwords.AFTER_APOSTROPHE.split()),
         frozenset(stopwords.NOUNS_HAVE_CAPITALS.split()),
@@ -155,6 +160,11 @@ def endings() -> frozenset[str]:
     return frozenset([*fold(stopwords.ENDINGS).split(), *(word.translate(_SEMITIC) for word in korean), *korean])
 
 
+def is_stop_word(word: str) -> bool:
+    """Whether a folded word says nothing in any of the languages."""
+    return word in _lists().stop
+
+
 def read_query(query: str) -> Query:
     """A query taken apart. No terms and no types: it asks for nothing."""
     types = [next(filter(None, found)) for found in _FILTER.findall(query)]
@@ -165,9 +175,13 @@ def read_query(query: str) -> Query:
     leftover: dict[tuple[str, ...], Term] = {}
     is_sentence = re.search("[?\uff1f\u061f;]", rest) is not None
     stopped = False
+    abbreviations = set() if rest.isupper() else {fold(found) for found in _ABBREVIATION.findall(rest)}
     wholes = {part: whole for parts, whole in _joined(fold(rest)) for part in parts}
     for at, (word, run, capital) in enumerate(_query_words(rest, lists)):
         forms = (word,) if run else tuple(_forms(word)) if "\u0590" <= word[0] <= "\u06ff" else (word,)
+        if word in abbreviations:
+            terms.setdefault(forms, Term(forms, proper=at > 0))
+            continue
         if forms[0] in lists.stop or word in lists.stop:
             is_sentence = stopped = True
             continue  # a query of such words alone asks for nothing that the earlier stages would not have found
@@ -183,7 +197,7 @@ def read_query(query: str) -> Query:
         elif run:
             term = Term(forms, _weight(word), weak=_is_hiragana(word), run=run, exact=len(word) > 1)
         else:
-            term = Term(forms, proper=capital and at > 0)
+            term = Term(forms, proper=capital and at > 0, attribute=word in lists.attributes)
         terms.setdefault(forms, term)
     chosen = list(terms.values())[:_MOST_TERMS]
     if chosen and all(term.weak for term in chosen):
