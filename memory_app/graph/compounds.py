@@ -55,7 +55,8 @@ def put_together(index: WordIndex, terms: list[Term], answers: list[dict[str, fl
             continue
         for word in [word for word in answers[at] if word.endswith(ending) and len(word) >= len(ending) + 3]:
             for other, found in zip(terms, answers, strict=True):
-                if other is not term and alike(other.forms[0], word[: -len(ending)]) >= 0.6:
+                start = other.forms[0]
+                if word.startswith(start[:3]) and other is not term and alike(start, word[: -len(ending)]) >= 0.6:
                     found[word] = max(found.get(word, 0.0), _OF_COMPOUND)
                     answers[at][word] = max(answers[at][word], _OF_COMPOUND)
 

@@ -22,7 +22,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
-from memory_app.tools.nearly_json import decoded, decoded_twice, looks_like_json, why_not
+from memory_app.tools.nearly_json import decoded, decoded_row, decoded_twice, looks_like_json, why_not
 from memory_app.tools.spellings import (
     CALL_KEYS,
     CALL_WORDS,
@@ -177,6 +177,8 @@ class _Call:
     def _items(self, value: object) -> list[object]:
         expected = f"an array, each item {self._shape.item}"
         held = decoded_twice(value) if isinstance(value, str) else value
+        if held is None and isinstance(value, str):
+            held = decoded_row(value)
         for _ in range(_DEEPEST_WRAPPING):
             if isinstance(held, dict) and (inner := take_if_one(held, self._shape.outer)) is not None:
                 if not self._holds_items(inner) or take_if_one(held, self._shape.slots[0]) is not None:

@@ -265,7 +265,7 @@ def test_a_telling_word_is_answer_enough_beside_unknown_ones() -> None:
 
 
 def test_an_abbreviation_in_capitals_is_no_stop_word() -> None:
-    graph = graph_of([("ci_pipeline", "pipeline", ["Takes 14 minutes"]), ("IT desk", "team", []), ("Bo", "cat", [])], [])
+    graph = graph_of([("ci_pipeline", "job", ["Takes 14 minutes"]), ("IT desk", "team", []), ("Bo", "cat", [])], [])
     assert found(graph, "how slow is CI?") == ["ci_pipeline"]
     assert found(graph, "who is in the IT group?") == ["IT desk"]
     assert found(graph, "is it there") == []
