@@ -275,7 +275,7 @@ class _Search:
             if like >= 0.7 and one.rarity > 0.25 * self._highest and not one.term.run:
                 strong += not one.term.weak
                 beside_it |= one.term.weak and not one.term.exact  # "number" says something beside "frame", "is" not
-            leads |= one in self._leading and max(in_name, in_type, in_texts) >= _SURE
+            leads |= one in self._leading and max(in_name, in_type, in_texts) >= (0.95 if len(asked) > 2 else _SURE)
             as_name = max(in_name, in_told)
             sure_name = 0.9 if self._misses_name else 0.6
             if as_name >= sure_name and not one.term.weak and one.name_rarity >= 0.4 * self._highest:
@@ -305,9 +305,9 @@ class _Search:
     def _leads(self, asked: list[_Asked]) -> list[_Asked]:
         """The terms that few entities hold and that are answer enough, whatever unknown words stand beside them.
 
-        In a sentence a name ("Does anybody drive a Peugeot to work?"). Of two words the first: it is what the other
-        asks about ("invoice template"). In a list of more, whose words are tried at a venture, any that is long enough
-        to mean one thing ("diet vegetarian allergy"). Where a name, or a number, is missed, none.
+        In a sentence a name ("Does anybody drive a Peugeot to work?"). Else a word that is long enough to mean one
+        thing: of two the first, since it is what the other asks about ("invoice template"); in a list of more, whose
+        words are tried at a venture, any ("diet vegetarian allergy"). Where a name, or a number, is missed, none.
         """
         whole = [one for one in asked if one.term.weight == 1.0]
         missed = [one for one in whole if not one.words]
@@ -319,9 +319,8 @@ class _Search:
         rare = (one for one in wanted if one.rarity >= 0.7 * self._highest)
         if self._query.is_sentence:
             return [one for one in rare if one.term.proper]
-        least = 3 if len(whole) <= 2 else _TELLING
-        first = wanted[: 1 if len(wanted) <= 2 else None]
-        return [one for one in rare if one in first and len(one.term.forms[0]) >= least]
+        candidates = wanted[:1] if len(wanted) <= 2 else wanted
+        return [one for one in rare if one in candidates and len(one.term.forms[0]) >= _TELLING]
 
     def _told(self, line: EntityLine, asked: list[_Asked]) -> tuple[list[str], list[str]]:
         """Of a relation that says what is asked of another ("who manages Acme"): words of its type, and of that name.
