@@ -72,7 +72,7 @@ def _ways_apart(index: WordIndex, word: str) -> Iterator[list[str]]:
         if all(part in known for part in parts):
             yield parts
     elif len(word) >= _SHORTEST:
-        halves = ([word[:at], word[at:]] for at in range(3, len(word) - 2))
+        halves = ([word[:at], word[at:]] for at in range(2, len(word) - 1))
         yield from (parts for parts in halves if all(part in known for part in parts))
 
 

@@ -27,7 +27,7 @@ from memory_app.graph.compounds import put_together, take_apart
 from memory_app.graph.graph import Graph
 from memory_app.graph.similarity import alike, answer_filter, kin, less_like
 from memory_app.graph.wordindex import Postings, WordIndex
-from memory_app.graph.words import Query, Term, is_stop_word, read_query, words_of
+from memory_app.graph.words import Query, Term, is_number, is_stop_word, read_query, words_of
 from memory_app.jsonl.records import EntityLine, RelationLine
 from memory_app.text import fold
 
@@ -46,7 +46,9 @@ _IN_TYPE: Final = 0.7
 _IN_RELATION: Final = 0.6
 _AT_NEIGHBOUR: Final = 0.5
 _MISSED_ATTRIBUTE: Final = 0.7  # of what another word counts that the memory does not know
+_WHOLE_RELATION: Final = 1.7  # times the score where a relation's type is all that was asked for
 _SURE: Final = 0.85  # likeness of a word that differs by a light ending
+_MANY_STRONG: Final = 3  # rare words of a long query that cannot be together by chance
 _TELLING: Final = 6  # letters of a word that seldom means two things
 _TOLD: Final = 0.6  # added to what the relation's type counts where its other end is asked for, too
 
@@ -88,6 +90,7 @@ class _Search:
         self._lines: dict[int, EntityLine | None] = {}
         self._right_types: dict[str, bool] = {}
         self._misses_name = False
+        self._misses_number = False
         self._misses_any = False  # then another ending is a reason to doubt
         self._needed = 0.5
         self._leading: list[_Asked] = []
@@ -103,10 +106,12 @@ class _Search:
         best += [order for order in self._neighbours(best, asked) if order not in rough and self._has_type(order)]
         total = self._total(asked)
         self._misses_name = any(one.term.proper and not one.words for one in asked)
+        self._misses_number = any(is_number(one.term.forms[0]) and not one.words for one in asked)
+        self._misses_name |= self._misses_number
         self._misses_any = any(not one.words and not one.term.weak and not one.term.run for one in asked)
         # Of a sentence half has to be there, and of two words more than one; of longer lists, whose words are tried
         # at a venture, more than one of three.
-        count = sum(not one.term.weak for one in asked)
+        count = sum(not one.term.weak and (one.term.weight == 1.0 or one.term.run > 0) for one in asked)
         self._needed = 0.5 if count <= 2 else 0.35
         if self._misses_name or self._query.is_sentence:
             self._needed = 0.6 if self._misses_name else 0.5
@@ -232,7 +237,8 @@ class _Search:
             elif one.term.run:  # pieces over the border of two words are in no text
                 total += self._highest * one.term.weight * (0.25 if one.term.run in known_runs else 1.0)
             else:
-                total += self._highest * (1.5 if one.term.proper else _MISSED_ATTRIBUTE if one.term.attribute else 1.0)
+                is_name = one.term.proper or is_number(one.term.forms[0])
+                total += self._highest * (1.5 if is_name else _MISSED_ATTRIBUTE if one.term.attribute else 1.0)
         return total or 1.0
 
     def _score(self, line: EntityLine, asked: list[_Asked], total: float) -> tuple[float, bool]:
@@ -241,7 +247,7 @@ class _Search:
         relations, neighbours = self._around(line)
         told_type, told_name = self._told(line, asked)
         score = held = named = beside = 0.0
-        strong, beside_it, leads = 0, False, False
+        strong, beside_it, leads, told_whole = 0, False, False, 0
         single = [0.0] * len(texts)
         # All that a term is compared with: most terms have nothing in common with an entity.
         everything = {*name, *kind, *relations[0], *relations[1], *neighbours, *told_name}.union(*texts)
@@ -273,8 +279,9 @@ class _Search:
             sure = like**2 if self._misses_any and like < 0.95 else 1.0 if like >= 0.7 else like
             held += sure * one.rarity * one.term.weight * (0.3 if one.term.weak else 1.0)
             if like >= 0.7 and one.rarity > 0.25 * self._highest and not one.term.run:
-                strong += not one.term.weak
+                strong += not one.term.weak and one.term.weight == 1.0
                 beside_it |= one.term.weak and not one.term.exact  # "number" says something beside "frame", "is" not
+            told_whole += as_source >= 0.95
             leads |= one in self._leading and max(in_name, in_type, in_texts) >= (0.95 if len(asked) > 2 else _SURE)
             as_name = max(in_name, in_told)
             sure_name = 0.9 if self._misses_name else 0.6
@@ -284,6 +291,8 @@ class _Search:
                 named += sureness * max(self._share(one, name, kind), self._share(one, told_name, []))
             for at, likeness in enumerate(likes):
                 single[at] += likeness * one.rarity * weight
+        if self._misses_number and any(map(is_number, name)):
+            named = 0.0  # "PR #2099" is not "PR #1456"
         if score:
             score += beside
         score += 0.15 * max(single, default=0.0)
@@ -291,6 +300,8 @@ class _Search:
         score *= 0.5 + 0.5 * min(1.0, share)
         if named >= 0.95:
             score *= 1.15
+        if told_whole == len(asked):
+            score *= _WHOLE_RELATION
         if self._query.phrases:
             whole = fold("\n".join((line.name, line.entity_type, *line.observations())))
             score *= 1.0 + sum(phrase in whole for phrase in self._query.phrases)
@@ -298,6 +309,7 @@ class _Search:
             share >= self._needed
             or leads
             or (named >= 0.4 and share >= (0.12 if named >= 0.95 or _is_title(line.name) else 0.4))
+            or (strong >= _MANY_STRONG and share >= 0.12)
             or (strong >= 1 and strong + beside_it >= 2 and share >= (0.6 if self._misses_name else 0.25))
         )
         return score, bool(score) and fits
@@ -313,14 +325,14 @@ class _Search:
         missed = [one for one in whole if not one.words]
         if not missed or self._misses_name or any(one.term.run for one in asked):
             return []
-        if any(letter.isdigit() for one in missed for letter in one.term.forms[0]):
-            return []
         wanted = [one for one in whole if not one.term.attribute]
         rare = (one for one in wanted if one.rarity >= 0.7 * self._highest)
         if self._query.is_sentence:
             return [one for one in rare if one.term.proper]
-        candidates = wanted[:1] if len(wanted) <= 2 else wanted
-        return [one for one in rare if one in candidates and len(one.term.forms[0]) >= _TELLING]
+        candidates = wanted[:1] if len(whole) <= 2 else wanted
+        return [
+            one for one in rare if one in candidates and (one.term.abbreviation or len(one.term.forms[0]) >= _TELLING)
+        ]
 
     def _told(self, line: EntityLine, asked: list[_Asked]) -> tuple[list[str], list[str]]:
         """Of a relation that says what is asked of another ("who manages Acme"): words of its type, and of that name.
@@ -352,7 +364,11 @@ class _Search:
             for word in name
             if len(word) > 1 or not word.isascii()  # the "O" of "O'Neill" is nothing that a name can be missed by
         }
-        telling = {word: weight for word, weight in weights.items() if word not in kind and not is_stop_word(word)}
+        telling = {
+            word: weight
+            for word, weight in weights.items()
+            if word not in kind and (word in one.words or not is_stop_word(word))
+        }
         weights = telling or weights
         whole = sum(weights.values()) or 1.0
         asked_for = [word for word in weights if one.words.get(word, 0.0) >= 0.6]

@@ -30,6 +30,8 @@ def kin(vocabulary: Vocabulary, term: Term) -> dict[str, float]:
             if not _may_end(form, length):
                 continue
             for word in vocabulary.beginning(form[:length]):
+                if term.proper and length == 3 and word == form[:3]:
+                    continue  # "Tomáš" is no form of "tom"
                 likeness = factor * _likeness_at(form, word, length)
                 if likeness > found.get(word, 0.0):
                     found[word] = likeness

@@ -193,7 +193,7 @@ ATTRIBUTES: Final = (
     "lesson lessons level license licence limit limits link links log logs long maintenance management manual "
     "mapping material meaning medication meeting meetings method methods model models nationality news occasion "
     "opening opinion option options order orders origin outcome owner owners page parameter parameters password "
-    "passwords path pattern patterns payment payments performance permissions personality plan planned plans "
+    "passwords path pattern patterns payment payments performance permissions personality plan planned points plans "
     "policy policies position premium price prices pricing problem problems procedure procedures process progress "
     "project projects purpose quantity quote rate rates rating reason reasons recommendation renewal repair "
     "report reports requirement requirements reservation restriction restrictions result results review reviews "
@@ -260,7 +260,7 @@ PHRASES: Final = (
 # What follows the stem of a word, in any of the languages: endings of cases, numbers, persons and tenses.
 ENDINGS: Final = (
     # English
-    "s es ed d ing er ers or ors ly y ies ied ion ions tion tions ation ations ment ments ness al able ible "
+    "iness ily s es ed d ing er ers or ors ly y ies ied ion ions tion tions ation ations ment ments ness al able ible "
     "ive ist ists ism "
     "ner ners ning ting ping ming ding ging bing ling ned ted ped med ded ged bed led e ic ical ity ian "
     "ians an ans ish tic fully ful ally "

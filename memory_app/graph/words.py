@@ -48,6 +48,7 @@ _FILTER: Final = re.compile(
 )
 # "CI", "IT", "US": no stop words, as "ci", "it", "us" are; nor an operator between words.
 _ABBREVIATION: Final = re.compile(r"\b(?!(?:AND|OR|NOT|THE)\b)[A-Z]{2,4}\b")
+_CAPITALS: Final = re.compile(r"\b[A-Z]{2,}\b")
 _APOSTROPHES: Final = re.compile("['\u2019\u02bc`]")
 
 
@@ -60,6 +61,7 @@ class Term(NamedTuple):
     proper: bool = False  # a name, by its capital letter
     run: int = 0  # pieces of one number belong to one text without spaces; 0 for a word
     exact: bool = False  # stands for itself alone: no other ending, no misspelling
+    abbreviation: bool = False  # in capitals
     attribute: bool = False  # what is asked about another word: hardly missed
 
 
@@ -165,6 +167,11 @@ def is_stop_word(word: str) -> bool:
     return word in _lists().stop
 
 
+def is_number(word: str) -> bool:
+    """Whether a word is a number of something, as those of tickets and versions are, and no year."""
+    return word.isdigit() and not (len(word) == 4 and word[:2] in ("19", "20"))
+
+
 def read_query(query: str) -> Query:
     """A query taken apart. No terms and no types: it asks for nothing."""
     types = [next(filter(None, found)) for found in _FILTER.findall(query)]
@@ -175,12 +182,13 @@ def read_query(query: str) -> Query:
     leftover: dict[tuple[str, ...], Term] = {}
     is_sentence = re.search("[?\uff1f\u061f;]", rest) is not None
     stopped = False
+    shouted = set() if rest.isupper() else {fold(found) for found in _CAPITALS.findall(rest)}
     abbreviations = set() if rest.isupper() else {fold(found) for found in _ABBREVIATION.findall(rest)}
     wholes = {part: whole for parts, whole in _joined(fold(rest)) for part in parts}
     for at, (word, run, capital) in enumerate(_query_words(rest, lists)):
         forms = (word,) if run else tuple(_forms(word)) if "\u0590" <= word[0] <= "\u06ff" else (word,)
         if word in abbreviations:
-            terms.setdefault(forms, Term(forms, proper=at > 0))
+            terms.setdefault(forms, Term(forms, proper=at > 0, abbreviation=True))
             continue
         if forms[0] in lists.stop or word in lists.stop:
             is_sentence = stopped = True
@@ -197,7 +205,12 @@ def read_query(query: str) -> Query:
         elif run:
             term = Term(forms, _weight(word), weak=_is_hiragana(word), run=run, exact=len(word) > 1)
         else:
-            term = Term(forms, proper=capital and at > 0, attribute=word in lists.attributes)
+            if word.isdigit() and len(word) == 1:
+                terms.setdefault(forms, Term(forms, 0.5))
+                continue
+            term = Term(
+                forms, proper=capital and at > 0, abbreviation=word in shouted, attribute=word in lists.attributes
+            )
         terms.setdefault(forms, term)
     chosen = list(terms.values())[:_MOST_TERMS]
     if chosen and all(term.weak for term in chosen):
