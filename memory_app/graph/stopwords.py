@@ -347,3 +347,18 @@ NOUNS_HAVE_CAPITALS: Final = (
     "einer mein meine "
     "meinen und von vom im am gibt fur gegen mit bei zum zur"
 )
+# Months, the twelve in a row: what stands beside a day or a year may be written as a number elsewhere.
+MONTHS: Final = (
+    "january jan januar janvier enero janeiro gennaio januari stycznia leden ledna ocak января січня",
+    "february feb februar fevrier febrero fevereiro febbraio februari lutego unor unora subat февраля лютого",
+    "march mar marz mars marzo marco maart marca brezen brezna mart марта березня",
+    "april apr avril abril aprile kwietnia duben dubna nisan апреля квітня",
+    "may mai mayo maio maggio mei maja kveten kvetna mayis мая травня",
+    "june jun juni juin junio junho giugno czerwca cerven cervna haziran июня червня",
+    "july jul juli juillet julio julho luglio lipca cervenec cervence temmuz июля липня",
+    "august aug aout agosto augustus augusti sierpnia srpen srpna agustos августа серпня",
+    "september sep sept septembre septiembre setembro settembre wrzesnia zari eylul сентября вересня",
+    "october oct oktober octobre octubre outubro ottobre pazdziernika rijen rijna ekim октября жовтня",
+    "november nov novembre noviembre novembro listopada listopad listopadu kasim ноября листопада",
+    "december dec dezember decembre diciembre dezembro dicembre grudnia prosinec prosince aralik декабря грудня",
+)

@@ -137,6 +137,7 @@ class _Lists(NamedTuple):
     phrases: re.Pattern[str]
     after_apostrophe: frozenset[str]
     nouns_have_capitals: frozenset[str]
+    months: dict[str, int]
 
 
 @functools.cache
@@ -152,6 +153,7 @@ def _lists() -> _Lists:
         re.compile("|".join(map(re.escape, phrases))),
         frozenset(stopwords.AFTER_APOSTROPHE.split()),
         frozenset(stopwords.NOUNS_HAVE_CAPITALS.split()),
+        {name: at for at, names in enumerate(stopwords.MONTHS, 1) for name in fold(names).split()},
     )
 
 
@@ -169,7 +171,7 @@ def is_stop_word(word: str) -> bool:
 
 def is_number(word: str) -> bool:
     """Whether a word is a number of something, as those of tickets and versions are, and no year."""
-    return word.isdigit() and not (len(word) == 4 and word[:2] in ("19", "20"))
+    return word.isdigit() and not _is_year(word)
 
 
 def read_query(query: str) -> Query:
@@ -185,7 +187,12 @@ def read_query(query: str) -> Query:
     shouted = set() if rest.isupper() else {fold(found) for found in _CAPITALS.findall(rest)}
     abbreviations = set() if rest.isupper() else {fold(found) for found in _ABBREVIATION.findall(rest)}
     wholes = {part: whole for parts, whole in _joined(fold(rest)) for part in parts}
-    for at, (word, run, capital) in enumerate(_query_words(rest, lists)):
+    words = list(_query_words(rest, lists))
+    dates = {at: forms for at in range(len(words)) if (forms := _of_date(words, at, lists))}
+    for at, (word, run, capital) in enumerate(words):
+        if at in dates:
+            terms.setdefault(dates[at], Term(dates[at], exact=True))
+            continue
         forms = (word,) if run else tuple(_forms(word)) if "\u0590" <= word[0] <= "\u06ff" else (word,)
         if word in abbreviations:
             terms.setdefault(forms, Term(forms, proper=at > 0, abbreviation=True))
@@ -221,6 +228,31 @@ def read_query(query: str) -> Query:
         chosen = list(leftover.values())[:_MOST_TERMS]
     typed = tuple(word for text in types for word in words_of(text))
     return Query(tuple(chosen), typed, tuple(filter(None, phrases)), is_sentence)
+
+
+def _of_date(words: list[tuple[str, int, bool]], at: int, lists: _Lists) -> tuple[str, ...]:
+    """The forms of a word that is the month or the day of a date: "march" beside a number, "03" and "09" beside a year.
+
+    Empty for any other word.
+    """
+    word = words[at][0]
+    beside = [words[other][0] for other in (at - 1, at + 1) if 0 <= other < len(words)]
+    if word in lists.months:
+        month = lists.months[word]
+        return (word, f"{month:02}", f"{month}") if any(other.isdigit() for other in beside) else ()
+    if not word.isdigit() or len(word) > 2 or word == "0":
+        return ()
+    if any(other in lists.months for other in beside):
+        return (word, f"{int(word):02}" if len(word) == 1 else word.lstrip("0"))
+    if at and _is_year(words[at - 1][0]) and at + 1 < len(words) and words[at + 1][0].isdigit() and 0 < int(word) < 13:
+        return (word, *fold(stopwords.MONTHS[int(word) - 1]).split())  # of 2024-03-09, as it is written by machines
+    if at > 1 and _is_year(words[at - 2][0]) and words[at - 1][0].isdigit() and len(words[at - 1][0]) <= 2:
+        return (word, word.lstrip("0") or word)
+    return ()
+
+
+def _is_year(word: str) -> bool:
+    return len(word) == 4 and word.isdigit() and word[:2] in ("19", "20")
 
 
 def _query_words(query: str, lists: _Lists) -> Iterator[tuple[str, int, bool]]:

@@ -269,3 +269,21 @@ def test_an_abbreviation_in_capitals_is_no_stop_word() -> None:
     assert found(graph, "how slow is CI?") == ["ci_pipeline"]
     assert found(graph, "who is in the IT group?") == ["IT desk"]
     assert found(graph, "is it there") == []
+
+
+def test_a_date_is_found_in_its_other_shapes() -> None:
+    graph = graph_of(
+        [
+            ("Ann", "person", ["Birthday: 1985-03-14"]),
+            ("Bo", "person", ["Birthday: 1985-11-14"]),
+            ("Marathon", "event", ["Takes place on October 6, 2024"]),
+            ("Umzug", "Ereignis", ["Am 7. März 2023"]),
+            ("meeting_2024-10-12", "meeting", ["Budget"]),
+        ],
+        [],
+    )
+    assert found(graph, "born March 14 1985")[0] == "Ann"
+    assert found(graph, "14. März 1985")[0] == "Ann"
+    assert found(graph, "what happened on 2024-10-06?")[0] == "Marathon"
+    assert found(graph, "2023-03-07") == ["Umzug"]
+    assert found(graph, "meeting on 12 October 2024")[0] == "meeting_2024-10-12"
