@@ -56,7 +56,8 @@ class Graph:
     """A snapshot. Others may read `entities` and `touching`; nobody changes them."""
 
     __slots__ = (
-        "batch", "entities", "entity_lines", "head", "relation_lines", "repeats", "tail", "touching", "word_index",
+        "batch", "entities", "entity_lines", "head", "name_marks", "relation_lines", "repeats", "tail", "touching",
+        "word_index",
     )  # fmt: skip
 
     def __init__(
@@ -69,6 +70,7 @@ class Graph:
         tail: tuple[bytes, ...],
         repeats: bool,
         word_index: list[Any] | None = None,
+        name_marks: list[Any] | None = None,
         batch: Batch | None = None,
     ) -> None:
         self.entities = entities  # by name: the first line
@@ -79,8 +81,10 @@ class Graph:
         self.tail = tail
         self.batch = batch
         self.repeats = repeats  # some entity or relation stands on more than one line
-        # Of the loose search, once it was needed; shared with the snapshots made of this one, so it changes: see loose.
+        # Of the loose search and of near names, once they were needed; shared with the snapshots made of this one, so
+        # they change: see loose and near.
         self.word_index: list[Any] = [] if word_index is None else word_index
+        self.name_marks: list[Any] = [] if name_marks is None else name_marks
 
     @classmethod
     def empty(cls) -> Graph:
@@ -89,20 +93,14 @@ class Graph:
 
     @classmethod
     def of(cls, parts: Parts) -> Graph:
-        """The graph that a file's parts describe."""
+        """The graph that a file's parts describe, where each line of observations alone has a line of its entity."""
         lines = parts.lines
         entity_lines = _placed([line for line in lines if isinstance(line, EntityLine)])
         relation_lines = _placed([line for line in lines if isinstance(line, RelationLine)])
-        entities: dict[str, EntityLine] = {}
-        entity_repeats: dict[str, list[EntityLine]] = {}
-        for line in entity_lines:
-            if line.form is Form.PART or entities.setdefault(line.name, line) is not line:
-                entity_repeats.setdefault(line.name, []).append(line)
-        for name, also in entity_repeats.items():
-            if name not in entities:
-                continue  # observations without their entity, which the file format does not hand in
-            first = entities[name].placed(entities[name].order, tuple(also))
-            entities[name] = entity_lines[first.order] = first
+        entities = {line.name: line for line in entity_lines}
+        repeats = len(entities) < len(entity_lines)
+        if repeats:
+            entities = _first_entities(entity_lines)
         relations = _first_relations(relation_lines)
         return cls(
             entities,
@@ -111,7 +109,7 @@ class Graph:
             Blocks.of(relation_lines),
             parts.head,
             parts.tail,
-            bool(entity_repeats) or relations is not relation_lines,
+            repeats or relations is not relation_lines,
         )
 
     def in_batch(self, batch: Batch) -> Graph:
@@ -125,6 +123,7 @@ class Graph:
             self.tail,
             self.repeats,
             self.word_index,
+            self.name_marks,
             batch,
         )
 
@@ -201,6 +200,7 @@ class Graph:
             tail,
             self.repeats,
             self.word_index,
+            self.name_marks,
             batch,
         )
 
@@ -279,6 +279,19 @@ def _placed(lines: list[L]) -> list[L]:
     return lines
 
 
+def _first_entities(lines: list[EntityLine]) -> dict[str, EntityLine]:
+    """Each entity by its first line that is more than observations. It gets the further ones, in `lines` too."""
+    first: dict[str, EntityLine] = {}
+    repeats: dict[str, list[EntityLine]] = {}
+    for line in lines:
+        if line.form is Form.PART or first.setdefault(line.name, line) is not line:
+            repeats.setdefault(line.name, []).append(line)
+    for name, others in repeats.items():
+        one = first[name].placed(first[name].order, tuple(others))
+        first[name] = lines[one.order] = one
+    return first
+
+
 def _first_relations(lines: list[RelationLine]) -> list[RelationLine]:
     """Each relation once, by its first line, which gets the further ones; the list itself if none stands there twice.
 
@@ -326,15 +339,19 @@ def _order(line: RelationLine) -> int:
 
 def _touching(relations: Iterable[RelationLine]) -> dict[str, tuple[RelationLine, ...]]:
     """The relations by the names at their ends."""
-    found: dict[str, Any] = {}  # the relation itself, a list from the second on; tuples take their places at the end
+    found: dict[str, Any] = {}  # a list from the second relation on, until all are there
+    several: list[str] = []
     for line in relations:
-        for name in (line.source, line.target):
-            there = found.setdefault(name, line)
-            if type(there) is list:
-                if there[-1] is not line:
-                    there.append(line)
-            elif there is not line:
-                found[name] = [there, line]
-    for name, lines in found.items():
-        found[name] = tuple(lines) if type(lines) is list else (lines,)
+        ends = (line.source, line.target) if line.source != line.target else (line.source,)
+        for name in ends:
+            there = found.get(name)
+            if there is None:
+                found[name] = (line,)
+            elif type(there) is list:
+                there.append(line)
+            else:
+                found[name] = [*there, line]
+                several.append(name)
+    for name in several:
+        found[name] = tuple(found[name])
     return found

@@ -1,17 +1,18 @@
 """Near names: what a misspelt name may mean, and what a new name may duplicate.
 
 A name's key is its folded form without white space, so names with one key differ by case, spaces, marks or width alone.
-The blocks keep the keys of their lines as one text, and marks that tell which keys cannot be there: so a new name
-among 100,000 costs one look at the marks of each block, and no pass over the names.
+The blocks keep the keys of their lines as one text. Marks tell which keys cannot be in any of them, so a new name costs
+two looks at the marks, and no pass over the names or blocks.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Final
 
-from memory_app.graph.blocks import SEPARATOR, Block
+from memory_app.graph.blocks import SEPARATOR, SPAN, Block
 from memory_app.graph.graph import Graph
 from memory_app.jsonl.records import EntityLine
 from memory_app.text import fold
@@ -28,8 +29,8 @@ _MOST_CANDIDATES: Final = 200
 _MANY: Final = 64
 """Names from which on one pass over all keys costs less than a look at every block for each."""
 
-_MARKS: Final = 4096
-"""Marks of a block: of sixteen keys that are not in a full block one is looked for in vain."""
+_MARKS: Final = 16
+"""Marks for each key, at least: of seventy keys that are in no block one is looked for in vain."""
 
 _ALIKE: Final = 0.7
 """The part of the letters that two near names share: one wrong letter in four, or two in seven."""
@@ -38,9 +39,9 @@ _WORD: Final = re.compile(r"\w{3,}")
 
 
 class _Keys:
-    """The keys of a block's lines, each between two separators, and the marks of their hashes once they were needed."""
+    """The keys of a block's lines, each between two separators."""
 
-    __slots__ = ("marks", "text")
+    __slots__ = ("text",)
 
     def __init__(self, lines: Sequence[EntityLine]) -> None:
         names = [line.name for line in lines]
@@ -49,14 +50,6 @@ class _Keys:
             self.text = "".join(fold(joined).split())  # the keys of all at once
         else:
             self.text = SEPARATOR.join(("", *map(key_of, names), ""))
-        self.marks: bytearray | None = None
-
-    def may_hold(self, mark: int) -> bool:
-        if self.marks is None:
-            self.marks = bytearray(_MARKS)
-            for key in self.all():
-                self.marks[hash(key) % _MARKS] = 1
-        return self.marks[mark] != 0
 
     def all(self) -> list[str]:
         return self.text[1:-1].split(SEPARATOR)
@@ -69,6 +62,38 @@ class _Keys:
             # A separator that begins the part ends the key before it.
             yield text.count(SEPARATOR, 0, at + part.startswith(SEPARATOR)) - 1
             at = text.find(part, text.index(SEPARATOR, at + 1))
+
+
+class _Marks:
+    """Marks of the keys in some blocks, and of keys that were there: a key without its two marks is in none of them.
+
+    They belong to whoever has taken them out of the snapshot's `name_marks`, as the index of the loose search does.
+    """
+
+    def __init__(self) -> None:
+        self._blocks: list[Block[EntityLine]] = []
+        self._marks = bytearray(_MARKS * SPAN)
+        self._marked = 0  # keys
+
+    def follow(self, blocks: list[Block[EntityLine]]) -> None:
+        """Mark the keys of these blocks, as far as they are new."""
+        if blocks == self._blocks:  # the same ones: blocks that say the same are not equal
+            return
+        fresh = [block for block, known in zip_longest(blocks, self._blocks) if block not in (known, None)]
+        self._blocks = blocks
+        self._marked += sum(len(block.lines) for block in fresh)
+        if self._marked * _MARKS > len(self._marks):
+            fresh, self._marked = blocks, sum(len(block.lines) for block in blocks)
+            self._marks = bytearray(1 << (_MARKS * self._marked).bit_length())
+        marks, last = self._marks, len(self._marks) - 1
+        for block in fresh:
+            for key in _keys(block).all():
+                code = hash(key)
+                marks[code & last] = marks[code >> 32 & last] = 1
+
+    def may_hold(self, key: str) -> bool:
+        code, last = hash(key), len(self._marks) - 1
+        return bool(self._marks[code & last] and self._marks[code >> 32 & last])
 
 
 def key_of(name: str) -> str:
@@ -89,8 +114,12 @@ def spelled_alike(graph: Graph, names: Sequence[str]) -> list[str]:
                 if key in asked:
                     stored.setdefault(key, []).append(line.name)
     else:
+        marks: _Marks = graph.name_marks.pop() if graph.name_marks else _Marks()
+        marks.follow(blocks[:-1])  # the last one is as a rule new with every entity, too short-lived for marks
         for key in asked:
-            stored[key] = list(_with_key(blocks, key))
+            worth = blocks if marks.may_hold(key) else blocks[-1:]
+            stored[key] = [*_holding(worth, f"{SEPARATOR}{key}{SEPARATOR}")]
+        graph.name_marks[:] = [marks]
     found = {other: None for key, own in asked.items() for other in stored.get(key, ()) if other not in own}
     return list(found)
 
@@ -137,30 +166,16 @@ def _candidates(graph: Graph, name: str, key: str) -> Iterable[str]:
     for part in parts:
         if not part.strip(SEPARATOR):
             continue
-        for number, other in enumerate(_with(graph, part)):
+        for number, other in enumerate(_holding(graph.entity_lines.blocks, part)):
             if number == _MOST_CANDIDATES:
                 break
             found[other] = None
     return found
 
 
-def _with_key(blocks: Sequence[Block[EntityLine]], key: str) -> Iterator[str]:
-    """The names that have this key. The last block is as a rule new with every entity, too short-lived for marks."""
-    mark, part = hash(key) % _MARKS, f"{SEPARATOR}{key}{SEPARATOR}"
-    # No call for a block that cannot hold it: there may be thousands, for each of thousands of new names.
-    worth = [block for block in blocks[:-1] if block.made is None or block.made.marks is None or block.made.marks[mark]]
-    for block in worth:
-        if _keys(block).may_hold(mark):
-            for place in _keys(block).places(part):
-                yield block.lines[place].name
-    for block in blocks[-1:]:
-        for place in _keys(block).places(part):
-            yield block.lines[place].name
-
-
-def _with(graph: Graph, part: str) -> Iterator[str]:
+def _holding(blocks: Iterable[Block[EntityLine]], part: str) -> Iterator[str]:
     """The names whose keys, between two separators, hold this part."""
-    for block in graph.entity_lines.blocks:
+    for block in blocks:
         for place in _keys(block).places(part):
             yield block.lines[place].name
 

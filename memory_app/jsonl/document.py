@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
@@ -140,13 +140,13 @@ def _read_lines(data: bytes, known: Mapping[bytes, Line]) -> Contents:
     several_at: list[int] = []
     divided = False
     documents_at: list[int] = []
-    texts: dict[str, str] = {}
-    for number, raw in enumerate(chain.from_iterable(split_lines(data)), 1):
-        line = (known.get(raw) if known else None) or read_own_form(raw, texts)
+    has_other_forms = bool(known)
+    for number, (raw, line) in enumerate(chain.from_iterable(_in_pieces(data, known)), 1):
         if line is not None:
             lines.append(line)
             continue
         found = read_other_form(raw)
+        has_other_forms = has_other_forms or bool(found)
         if len(found) > 1:
             several_at.append(number)
         for piece in found:
@@ -162,7 +162,7 @@ def _read_lines(data: bytes, known: Mapping[bytes, Line]) -> Contents:
                 (tail if lines or divided else head).append(piece)
                 if not _MARKER.match(piece):  # it is in its place
                     kept_at.append(number)
-    lines, orphans = _without_orphans(lines)
+    lines, orphans = _without_orphans(lines) if has_other_forms else (lines, [])
     tail += orphans
     while head and head[0].startswith(codecs.BOM_UTF8):
         head[0] = head[0].removeprefix(codecs.BOM_UTF8)
@@ -177,6 +177,16 @@ def _read_lines(data: bytes, known: Mapping[bytes, Line]) -> Contents:
     if several_at:
         notices.append(Notice("holds more than one record; each is read", _distinct(several_at)))
     return Contents(tuple(head), tuple(lines), tuple(tail), bool(documents_at), tuple(notices))
+
+
+def _in_pieces(data: bytes, known: Mapping[bytes, Line]) -> Iterator[Iterable[tuple[bytes, Line | None]]]:
+    """Each line with its record, if it is known or in our own form."""
+    texts: dict[str, str] = {}
+    for piece in split_lines(data):
+        if known:
+            yield [(line, known.get(line) or read_own_form([line], texts)[0]) for line in piece]
+        else:
+            yield zip(piece, read_own_form(piece, texts), strict=True)
 
 
 def _without_orphans(lines: list[Line]) -> tuple[list[Line], list[bytes]]:

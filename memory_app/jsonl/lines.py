@@ -35,13 +35,16 @@ from memory_app.jsonl.records import (
     record,
 )
 
-# A line in our own form whose name, type and ends hold no escape: read several times as fast as by the parser, and
-# nothing that the parser would refuse. Groups: name, type; from, to, relation type.
+# Each line of a text, and what it says if it is in our own form with no escape in name, type and ends: several times
+# as fast as the parser, and nothing that the parser would refuse. Groups: a letter for an entity, its name and type; a
+# letter for a relation, its ends and type.
 _WORD: Final = r'"([^"\\\x00-\x1f]*)"'
 _ITEM: Final = r'"[^"\\\x00-\x1f]*(?:\\["\\/bfnrt][^"\\\x00-\x1f]*)*"'
 _OWN_FORM: Final = re.compile(
-    rf'\{{"type":"(?:entity","name":{_WORD},"entityType":{_WORD},"observations":\[(?:{_ITEM}(?:,{_ITEM})*)?\]\}}'
-    rf'|relation","from":{_WORD},"to":{_WORD},"relationType":{_WORD}\}})'
+    r'^(?:\{"type":"(?:'
+    rf'(e)ntity","name":{_WORD},"entityType":{_WORD},"observations":\[(?:{_ITEM}(?:,{_ITEM})*)?\]'
+    rf'|(r)elation","from":{_WORD},"to":{_WORD},"relationType":{_WORD})\}}|[^\n]*)$',
+    re.MULTILINE,
 )
 # Our own marker, written only where nothing but lines of others is left: the file is still known as a memory.
 OWN_MARKER: Final = b'{"type":"_memory"}'
@@ -61,29 +64,31 @@ def split_lines(data: bytes) -> Iterator[list[bytes]]:
     yield data[start:].split(b"\n")
 
 
-def read_own_form(line: bytes, texts: dict[str, str]) -> Line | None:
-    """The record of a line in our own form, None for any other line.
+def read_own_form(lines: Sequence[bytes], texts: dict[str, str]) -> list[Line | None]:
+    """The record of each line that is in our own form, None for each other line.
 
     `texts` holds the names and types read so far, so that each is one object, however many lines say it.
     """
     try:
-        own = _OWN_FORM.fullmatch(line.decode())
+        found = _OWN_FORM.findall(b"\n".join(lines).decode())
     except UnicodeDecodeError:
-        return None
-    if own is None:
-        return None
+        return [None] if len(lines) == 1 else [one for line in lines for one in read_own_form([line], texts)]
     one = texts.setdefault
-    name, entity_type, source, target, relation_type = own.groups()
-    if name is None:
-        return RelationLine(line, one(source, source), one(target, target), one(relation_type, relation_type))
-    return EntityLine(line, one(name, name), one(entity_type, entity_type), Form.OURS)
+    return [
+        EntityLine(line, one(name, name), one(entity_type, entity_type), Form.OURS)
+        if entity
+        else RelationLine(line, one(source, source), one(target, target), one(relation_type, relation_type))
+        if relation
+        else None
+        for line, (entity, name, entity_type, relation, source, target, relation_type) in zip(lines, found, strict=True)
+    ]
 
 
 def read_line(line: bytes) -> list[Line | bytes]:
     """The records on one line of a file, in order. Anything that is no record of ours is returned as its bytes. A blank
     line holds nothing.
     """
-    own = read_own_form(line, {})
+    [own] = read_own_form([line], {})
     return read_other_form(line) if own is None else [own]
 
 
