@@ -49,7 +49,7 @@ _MISSED_ATTRIBUTE: Final = 0.7  # of what another word counts that the memory do
 _WHOLE_RELATION: Final = 1.7  # times the score where a relation's type is all that was asked for
 _SURE: Final = 0.85  # likeness of a word that differs by a light ending
 _MANY_STRONG: Final = 3  # rare words of a long query that cannot be together by chance
-_TELLING: Final = 6  # letters of a word that seldom means two things
+_TELLING: Final = 6  # letters of a word that seldom means two things; in a list of words of one kind, one less
 _TOLD: Final = 0.6  # added to what the relation's type counts where its other end is asked for, too
 
 
@@ -330,8 +330,11 @@ class _Search:
         if self._query.is_sentence:
             return [one for one in rare if one.term.proper]
         candidates = wanted[:1] if len(whole) <= 2 else wanted
+        least = _TELLING - (len(wanted) > 2)
         return [
-            one for one in rare if one in candidates and (one.term.abbreviation or len(one.term.forms[0]) >= _TELLING)
+            one
+            for one in rare
+            if one.term.proper or (one in candidates and (one.term.abbreviation or len(one.term.forms[0]) >= least))
         ]
 
     def _told(self, line: EntityLine, asked: list[_Asked]) -> tuple[list[str], list[str]]:
