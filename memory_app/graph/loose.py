@@ -1,11 +1,11 @@
 """The loose search: what comes near a query of which no entity holds all words. Ranked, at most twenty, or nothing.
 
 1. The query is taken apart: see words. Each term answers with words of the memory: itself and what shares its stem,
-   else what differs by one letter, else longer words that hold it.
+   else what differs by one letter, else longer words that hold it; written as one or apart: see compounds.
 2. An entity's score is the sum over the terms of rarity times likeness, more in the name, some in the type; the types
    of its relations count, and its neighbours' names where something of its own is asked for too.
 3. Nothing is an answer unless a name was asked for, or half of what was asked for is there, of a list of three words
-   or more a third: words that the memory does not know weigh as much as the rarest that it knows.
+   or more a third, or a word that says enough by itself: see asked.
 
 The index belongs to whoever has taken it out of the snapshot's `word_index`; another caller meanwhile makes his own.
 With too little memory for it a smaller one is made, of what looks like the query's words alone, and dropped again.
@@ -20,14 +20,15 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from math import log
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
+from memory_app.graph.asked import Asked, Demand, demand_of
 from memory_app.graph.blocks import SPAN, Block
 from memory_app.graph.compounds import put_together, take_apart
 from memory_app.graph.graph import Graph
 from memory_app.graph.similarity import alike, answer_filter, kin, less_like
 from memory_app.graph.wordindex import Postings, WordIndex
-from memory_app.graph.words import Query, Term, is_number, is_stop_word, read_query, words_of
+from memory_app.graph.words import Query, is_number, is_stop_word, read_query, words_of
 from memory_app.jsonl.records import EntityLine, RelationLine
 from memory_app.text import fold
 
@@ -45,21 +46,9 @@ _IN_NAME: Final = 1.5
 _IN_TYPE: Final = 0.7
 _IN_RELATION: Final = 0.6
 _AT_NEIGHBOUR: Final = 0.5
-_MISSED_ATTRIBUTE: Final = 0.7  # of what another word counts that the memory does not know
 _WHOLE_RELATION: Final = 1.7  # times the score where a relation's type is all that was asked for
-_SURE: Final = 0.85  # likeness of a word that differs by a light ending
 _MANY_STRONG: Final = 3  # rare words of a long query that cannot be together by chance
-_TELLING: Final = 6  # letters of a word that seldom means two things; in a list of words of one kind, one less
 _TOLD: Final = 0.6  # added to what the relation's type counts where its other end is asked for, too
-
-
-class _Asked(NamedTuple):
-    """A term, the words of the memory that answer it with their likeness, and how rare they are."""
-
-    term: Term
-    words: dict[str, float]
-    rarity: float
-    name_rarity: float
 
 
 def search(graph: Graph, query: str) -> list[EntityLine]:
@@ -89,11 +78,6 @@ class _Search:
         self._highest = log(1 + self._size / 0.5)
         self._lines: dict[int, EntityLine | None] = {}
         self._right_types: dict[str, bool] = {}
-        self._misses_name = False
-        self._misses_number = False
-        self._misses_any = False  # then another ending is a reason to doubt
-        self._needed = 0.5
-        self._leading: list[_Asked] = []
 
     def run(self) -> list[EntityLine]:
         asked = self._answered()
@@ -104,30 +88,19 @@ class _Search:
             rough = {order: score for order, score in rough.items() if self._has_type(order)}
         best = sorted(rough, key=lambda order: (-rough[order], order))[:_LOOKED_AT]
         best += [order for order in self._neighbours(best, asked) if order not in rough and self._has_type(order)]
-        total = self._total(asked)
-        self._misses_name = any(one.term.proper and not one.words for one in asked)
-        self._misses_number = any(is_number(one.term.forms[0]) and not one.words for one in asked)
-        self._misses_name |= self._misses_number
-        self._misses_any = any(not one.words and not one.term.weak and not one.term.run for one in asked)
-        # Of a sentence half has to be there, and of two words more than one; of longer lists, whose words are tried
-        # at a venture, more than one of three.
-        count = sum(not one.term.weak and (one.term.weight == 1.0 or one.term.run > 0) for one in asked)
-        self._needed = 0.5 if count <= 2 else 0.35
-        if self._misses_name or self._query.is_sentence:
-            self._needed = 0.6 if self._misses_name else 0.5
-        self._leading = self._leads(asked)
+        demand = demand_of(asked, self._query, self._highest)
         scored: dict[int, tuple[float, EntityLine]] = {}
         for order in best:
             line = self._line(order)
             if line is None:
                 continue
-            score, fits = self._score(line, asked, total)
+            score, fits = self._score(line, demand)
             if fits and score > scored.get(line.order, (0.0, line))[0]:
                 scored[line.order] = (score, line)
         ranked = sorted(scored.values(), key=lambda one: (-one[0], one[1].order))
         return [line for score, line in ranked[:MOST] if score >= _NEAR * ranked[0][0]]
 
-    def _answered(self) -> list[_Asked]:
+    def _answered(self) -> list[Asked]:
         vocabulary, index = self._index.vocabulary, self._index
         terms = [part for term in self._query.terms for part in take_apart(index, term)]
         answers = [kin(vocabulary, term) for term in terms]
@@ -145,7 +118,7 @@ class _Search:
             in_all = in_names + sum(
                 len(postings.of(word)) for word in good for postings in (index.texts, index.types, index.relations)
             )
-            asked.append(_Asked(term, words if in_all else {}, self._rarity(in_all), self._rarity(in_names)))
+            asked.append(Asked(term, words if in_all else {}, self._rarity(in_all), self._rarity(in_names)))
         return asked
 
     def _rarity(self, holding: int) -> float:
@@ -167,7 +140,7 @@ class _Search:
             )
         return self._right_types[line.entity_type]
 
-    def _rough(self, asked: list[_Asked]) -> dict[int, float]:
+    def _rough(self, asked: list[Asked]) -> dict[int, float]:
         """Scores by the index alone, of those entities that can be among the best."""
         scores: dict[int, float] = {}
         for one in sorted(asked, key=lambda one: (one.term.weak, -one.rarity)):
@@ -189,7 +162,7 @@ class _Search:
                 scores[order] = scores.get(order, 0.0) + value
         return scores
 
-    def _fields(self, one: _Asked) -> Iterator[tuple[Postings, float, float]]:
+    def _fields(self, one: Asked) -> Iterator[tuple[Postings, float, float]]:
         yield self._index.names, _IN_NAME, one.name_rarity
         yield self._index.types, _IN_TYPE, one.rarity
         yield self._index.texts, 1.0, one.rarity
@@ -212,7 +185,7 @@ class _Search:
                     if entity is not None:
                         yield entity.order
 
-    def _neighbours(self, orders: list[int], asked: list[_Asked]) -> list[int]:
+    def _neighbours(self, orders: list[int], asked: list[Asked]) -> list[int]:
         """Entities beside those whose name was asked for."""
         found: dict[int, None] = {}
         for order in orders[:10]:
@@ -225,23 +198,8 @@ class _Search:
                     found.setdefault(other.order)
         return [order for order in found if order not in orders][:_LOOKED_AT]
 
-    def _total(self, asked: list[_Asked]) -> float:
-        """What an entity that has all of it would be worth."""
-        known_runs = {one.term.run for one in asked if one.words}
-        total = 0.0
-        for one in asked:
-            if one.words:
-                total += one.rarity * one.term.weight * (0.3 if one.term.weak else 1.0)
-            elif one.term.weak:
-                continue
-            elif one.term.run:  # pieces over the border of two words are in no text
-                total += self._highest * one.term.weight * (0.25 if one.term.run in known_runs else 1.0)
-            else:
-                is_name = one.term.proper or is_number(one.term.forms[0])
-                total += self._highest * (1.5 if is_name else _MISSED_ATTRIBUTE if one.term.attribute else 1.0)
-        return total or 1.0
-
-    def _score(self, line: EntityLine, asked: list[_Asked], total: float) -> tuple[float, bool]:
+    def _score(self, line: EntityLine, demand: Demand) -> tuple[float, bool]:
+        asked = demand.asked
         name, kind = words_of(line.name), words_of(line.entity_type)
         texts = [words_of(text) for text in _some(line.observations())]
         relations, neighbours = self._around(line)
@@ -276,27 +234,27 @@ class _Search:
             if not like:
                 beside += _best(one.words, neighbours) * _AT_NEIGHBOUR * one.name_rarity * weight
                 like = 0.7 * _best(one.words, neighbours)
-            sure = like**2 if self._misses_any and like < 0.95 else 1.0 if like >= 0.7 else like
+            sure = like**2 if demand.misses_any and like < 0.95 else 1.0 if like >= 0.7 else like
             held += sure * one.rarity * one.term.weight * (0.3 if one.term.weak else 1.0)
             if like >= 0.7 and one.rarity > 0.25 * self._highest and not one.term.run:
                 strong += not one.term.weak and one.term.weight == 1.0
                 beside_it |= one.term.weak and not one.term.exact  # "number" says something beside "frame", "is" not
             told_whole += as_source >= 0.95
-            leads |= one in self._leading and max(in_name, in_type, in_texts) >= (0.95 if len(asked) > 2 else _SURE)
+            leads |= one in demand.leading and max(in_name, in_type, in_texts) >= demand.lead_needs
             as_name = max(in_name, in_told)
-            sure_name = 0.9 if self._misses_name else 0.6
+            sure_name = 0.9 if demand.misses_name else 0.6
             if as_name >= sure_name and not one.term.weak and one.name_rarity >= 0.4 * self._highest:
                 # "code" is not the name of "Coding Style" where nothing else that was asked for is there.
-                sureness = as_name**2 if self._misses_any else 1.0
+                sureness = as_name**2 if demand.misses_any else 1.0
                 named += sureness * max(self._share(one, name, kind), self._share(one, told_name, []))
             for at, likeness in enumerate(likes):
                 single[at] += likeness * one.rarity * weight
-        if self._misses_number and any(map(is_number, name)):
+        if demand.misses_number and any(map(is_number, name)):
             named = 0.0  # "PR #2099" is not "PR #1456"
         if score:
             score += beside
         score += 0.15 * max(single, default=0.0)
-        share = held / total
+        share = held / demand.total
         score *= 0.5 + 0.5 * min(1.0, share)
         if named >= 0.95:
             score *= 1.15
@@ -306,38 +264,15 @@ class _Search:
             whole = fold("\n".join((line.name, line.entity_type, *line.observations())))
             score *= 1.0 + sum(phrase in whole for phrase in self._query.phrases)
         fits = (
-            share >= self._needed
+            share >= demand.needed
             or leads
             or (named >= 0.4 and share >= (0.12 if named >= 0.95 or _is_title(line.name) else 0.4))
             or (strong >= _MANY_STRONG and share >= 0.12)
-            or (strong >= 1 and strong + beside_it >= 2 and share >= (0.6 if self._misses_name else 0.25))
+            or (strong >= 1 and strong + beside_it >= 2 and share >= (0.6 if demand.misses_name else 0.25))
         )
         return score, bool(score) and fits
 
-    def _leads(self, asked: list[_Asked]) -> list[_Asked]:
-        """The terms that few entities hold and that are answer enough, whatever unknown words stand beside them.
-
-        In a sentence a name ("Does anybody drive a Peugeot to work?"). Else a word that is long enough to mean one
-        thing: of two the first, since it is what the other asks about ("invoice template"); in a list of more, whose
-        words are tried at a venture, any ("diet vegetarian allergy"). Where a name, or a number, is missed, none.
-        """
-        whole = [one for one in asked if one.term.weight == 1.0]
-        missed = [one for one in whole if not one.words]
-        if not missed or self._misses_name or any(one.term.run for one in asked):
-            return []
-        wanted = [one for one in whole if not one.term.attribute]
-        rare = (one for one in wanted if one.rarity >= 0.7 * self._highest)
-        if self._query.is_sentence:
-            return [one for one in rare if one.term.proper]
-        candidates = wanted[:1] if len(whole) <= 2 else wanted
-        least = _TELLING - (len(wanted) > 2)
-        return [
-            one
-            for one in rare
-            if one.term.proper or (one in candidates and (one.term.abbreviation or len(one.term.forms[0]) >= least))
-        ]
-
-    def _told(self, line: EntityLine, asked: list[_Asked]) -> tuple[list[str], list[str]]:
+    def _told(self, line: EntityLine, asked: list[Asked]) -> tuple[list[str], list[str]]:
         """Of a relation that says what is asked of another ("who manages Acme"): words of its type, and of that name.
 
         Who is asked for is the source, unless the query names it.
@@ -358,7 +293,7 @@ class _Search:
                 best = (found, kind, target)
         return best[1], best[2]
 
-    def _share(self, one: _Asked, name: list[str], kind: list[str]) -> float:
+    def _share(self, one: Asked, name: list[str], kind: list[str]) -> float:
         """How much of what the name says the term asks for. What the type says, too, or every name, is left out."""
         if not name or (len(name) > 1 and self._index.types.of(one.term.forms[0])):  # "insurance" names no insurance
             return 0.0
