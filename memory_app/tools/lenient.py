@@ -184,7 +184,9 @@ class _Call:
                 if not self._holds_items(inner) or take_if_one(held, self._shape.slots[0]) is not None:
                     break
                 held = decoded(inner) if isinstance(inner, str) else inner
-            elif isinstance(held, list) and len(held) == 1 and isinstance(held[0], list) and held[0]:
+            elif isinstance(held, list) and len(held) == 1 and isinstance(held[0], list):
+                if not any(isinstance(item, dict) for item in held[0]):
+                    break
                 held = held[0]
             else:
                 break
