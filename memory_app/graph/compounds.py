@@ -19,8 +19,8 @@ from memory_app.graph.words import Term
 
 _SHORTEST: Final = 6  # letters of a word that is taken apart
 _LONG_NUMBER: Final = 7  # digits: shorter numbers are seldom written in groups
-_MOST_WAYS: Final = 40  # in which one number is taken apart
-_MOST_PLACES: Final = 500  # of the rarest part, at which the others are looked for
+_MOST_WAYS: Final = 20  # in which one number is taken apart
+_MOST_PLACES: Final = 100  # of the rarest part, at which the others are looked for
 _APART: Final = 0.9  # likeness of "sun" and "blade" to `Sunblade`
 _OF_COMPOUND: Final = 0.85  # of each half to a compound, where both halves were asked for
 _LETTERS_OR_DIGITS: Final = re.compile(r"\d+|[^\W\d_]+")
