@@ -12,7 +12,7 @@ from memory_app.commands.memory import graph_of
 from memory_app.commands.screen import portrait
 from memory_app.commands.screen.terminal import output, say, write_json
 from memory_app.errors import UsageError
-from memory_app.graph import queries
+from memory_app.graph import queries, relevance
 from memory_app.text import counted, fold
 from memory_app.tools.arguments import LONGEST_QUERY
 
@@ -43,7 +43,7 @@ def run(asked: argparse.Namespace) -> int:
     graph = graph_of(asked)
     found, loose = queries.search(graph, query)
     if not loose:
-        found = queries.by_relevance(found, query)
+        found = relevance.ranked(found, query)
     if asked.type is not None:
         found = [line for line in found if fold(line.entity_type) == fold(asked.type)]
     shown = found[: asked.limit] if asked.limit else found

@@ -55,16 +55,19 @@ class Block(Generic[L]):
         made: T = self.made
         return made
 
-    def lines_with(self, query: str, folded: Callable[[L], str]) -> Iterator[L]:
+    def lines_with(self, query: str, folded: Callable[[L], str]) -> Iterable[L]:
         """The lines whose folded text contains the query, which does not span lines. `folded` gives a line's text."""
         text = self.text(folded)
-        found = text.find(query)
-        while found >= 0:
-            place = bisect_right(self._starts, found) - 1
-            yield self.lines[place]
-            if place + 1 == len(self._starts):
-                return
-            found = text.find(query, self._starts[place + 1])
+        marks = self._holders.get(query)
+        if marks is not None:
+            return compress(self.lines, marks.to_bytes(len(self.lines), "little"))
+        if query not in text:
+            return ()
+        ends = [*self._starts[1:], len(text)]
+        places = self._few_holders(query, ends)
+        if places is None:
+            return compress(self.lines, self._mark_holders(query, self._texts(ends)))
+        return [self.lines[place] for place in places]
 
     def lines_with_all(self, words: Sequence[str], folded: Callable[[L], str]) -> Iterable[L]:
         """The lines whose folded text contains each of the words, the rarest first; no word spans two texts."""
@@ -87,7 +90,7 @@ class Block(Generic[L]):
             if few is not None:
                 places = few
             elif len(places) > _FEW and marked < _MOST_MARKED:
-                texts = texts or [text[start:end] for start, end in zip(starts, ends, strict=True)]
+                texts = texts or self._texts(ends)
                 held = self._mark_holders(word, texts)
                 places = [place for place in places if held[place]]
                 marked += 1
@@ -116,6 +119,10 @@ class Block(Generic[L]):
             self._holders = {}
         self._holders[word] = int.from_bytes(marks, "little")
         return marks
+
+    def _texts(self, ends: Sequence[int]) -> list[str]:
+        text = self._folded or ""
+        return [text[start:end] for start, end in zip(self._starts, ends, strict=True)]
 
     def text(self, folded: Callable[[L], str]) -> str:
         """The folded texts of all lines, joined."""

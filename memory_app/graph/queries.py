@@ -93,14 +93,13 @@ def strict_search(graph: Graph, query: str) -> list[EntityLine]:
     if has_rare and not graph.repeats and SEPARATOR not in folded:
         # What holds the whole holds its words: one pass over the texts answers both.
         found = _holding_all(graph, words)
-        whole = {order: line for order, line in found.items() if folded in _folded(line)}
-        return _in_order((whole or found).values())
+        return [line for line in found if folded in _folded(line)] or found
     found = _holding(graph, folded)
     if not found and folded.strip() == "*":
         return list(graph.first_entities())
     if not found and words != [folded]:
         found = _holding_all(graph, words)
-    return _in_order(found.values())
+    return found
 
 
 def _rarest_first(graph: Graph, words: Iterable[str]) -> tuple[list[str], bool]:
@@ -118,32 +117,6 @@ def _rarest_first(graph: Graph, words: Iterable[str]) -> tuple[list[str], bool]:
     return ordered, counts[ordered[0]] <= _RARE * len(texts)
 
 
-def by_relevance(matches: Iterable[EntityLine], query: str) -> list[EntityLine]:
-    """The matches with the most relevant first, equals in the order in which they come.
-
-    Exact name, name that begins with the query, name that holds it or all of its words, name that holds some of them,
-    type, observation.
-    """
-    folded = fold(query).strip()
-    words = list(dict.fromkeys(folded.split()))
-    types: dict[str, bool] = {}
-
-    def relevance(line: EntityLine) -> int:
-        name = fold(line.name)
-        if name.strip() == folded:
-            return 0
-        if name.startswith(folded):
-            return 1
-        held = sum(word in name for word in words)
-        if held:
-            return 2 if held == len(words) or folded in name else 3
-        if line.entity_type not in types:
-            types[line.entity_type] = folded in fold(line.entity_type)
-        return 4 if types[line.entity_type] else 5
-
-    return sorted(matches, key=relevance) if folded else list(matches)
-
-
 def touching(graph: Graph, entities: Iterable[EntityLine]) -> list[RelationLine]:
     """The relations with an end at one of these entities, in file order."""
     chosen = list(entities)
@@ -158,34 +131,31 @@ def _in_order(lines: Iterable[EntityLine]) -> list[EntityLine]:
     return sorted(lines, key=lambda line: line.order)
 
 
-def _holding(graph: Graph, folded: str) -> dict[int, EntityLine]:
-    """The entities with a text that holds the folded query, by their first line's place."""
+def _holding(graph: Graph, folded: str) -> list[EntityLine]:
+    """The entities with a text that holds the folded query, by their first lines."""
     if SEPARATOR in folded:
-        lines: Iterable[EntityLine] = (
-            line for line in graph.entity_lines if any(folded in fold(text) for text in _own_texts(line))
-        )
+        lines = [line for line in graph.entity_lines if any(folded in fold(text) for text in _own_texts(line))]
     else:
-        lines = (line for block in graph.entity_lines.blocks for line in block.lines_with(folded, _folded))
+        lines = [line for block in graph.entity_lines.blocks for line in block.lines_with(folded, _folded)]
     if not graph.repeats:
-        return {line.order: line for line in lines}
+        return lines
     found: dict[int, EntityLine] = {}
     for line in lines:
         first = graph.entities[line.name]
         # A further line adds its observations alone: the type that it states is not the entity's.
         if first is line or any(folded in fold(text) for text in line.own_observations()):
             found[first.order] = first
-    return found
+    return _in_order(found.values())
 
 
-def _holding_all(graph: Graph, words: list[str]) -> dict[int, EntityLine]:
-    """The entities that hold each of the words, anywhere, by their first line's place."""
+def _holding_all(graph: Graph, words: list[str]) -> list[EntityLine]:
+    """The entities that hold each of the words, anywhere, by their first lines."""
     if graph.repeats or any(SEPARATOR in word for word in words):
         found = _holding(graph, words[0])
         for word in words[1:]:
-            found = {order: line for order, line in found.items() if any(word in fold(text) for text in _texts(line))}
+            found = [line for line in found if any(word in fold(text) for text in _texts(line))]
         return found
-    blocks = graph.entity_lines.blocks
-    return {line.order: line for block in blocks for line in block.lines_with_all(words, _folded)}
+    return [line for block in graph.entity_lines.blocks for line in block.lines_with_all(words, _folded)]
 
 
 def _folded(line: EntityLine) -> str:

@@ -132,7 +132,7 @@ class History:
         self._days = days
         self._now = now
         self._report = report
-        self._seen: tuple[int, int] | None = None  # inode and content time of the folder when it was listed
+        self._seen: tuple[int, int] | None = None  # inode and content time of the folder as it was last known
         self._newest: tuple[int, str] | None = None  # its newest generation: when, and by which command
         self._leftovers: list[str] = []  # temporary files that could not be removed yet
         self._untidy = days > 0  # something may have to go; so it is at the start
@@ -164,11 +164,14 @@ class History:
             said = error.strerror if isinstance(error, OSError) else None
             self._report(Notice(f"{NOT_KEPT}: {said or type(error).__name__}"))
             return None
-        self._untidy = self._untidy or kept is not None
+        if kept is not None:
+            self._untidy = True
+            self._remember(folder, kept)
         return kept
 
     def undo(self, kept: Kept) -> None:
         """Remove the name again: the save was given up."""
+        self._seen = None
         calls.remove_if_possible(kept.path)
 
     def remove_own(self, target: str, status: os.stat_result) -> bool:
@@ -220,6 +223,15 @@ class History:
             self._newest = next(((when, reason) for when, reason, _ in _names(folder)), None)
             self._seen = seen
         return self._newest
+
+    def _remember(self, folder: str, kept: Kept) -> None:
+        """Know the folder as it is with this newest generation, so that the next save need not list it."""
+        self._seen = None
+        newest = _read_name(os.path.basename(kept.path))
+        with contextlib.suppress(OSError):
+            status = calls.lstat(folder)
+            if newest is not None:
+                self._seen, self._newest = (status.st_ino, status.st_mtime_ns), newest[:2]
 
     def _make_folder(self, folder: str, like: os.stat_result) -> None:
         try:

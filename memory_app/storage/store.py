@@ -32,6 +32,8 @@ _NO_THREAD: Final = (
     "nothing was changed. Try again later, or raise the limit."
 )
 _STOPPING: Final = "The memory server is stopping; this change was not stored. Send it again to a new server."
+_QUIET: Final = 0.25  # seconds without a call after which surplus generations go: nobody waits for that then
+_MOST_UNTIDY: Final = 32  # turns after which they go in any case
 
 
 class Figures(NamedTuple):
@@ -163,19 +165,26 @@ class Store:
             self._writer = writer
 
     def _write(self) -> None:
+        untidy = 0  # turns since surplus generations were removed
         while True:
             with self._arrived:
-                while not self._calls:
-                    if self._stop_at is not None:
-                        return
-                    self._arrived.wait()
-            try:
-                self._turn()
-            except BaseException as error:  # noqa: BLE001 (the edge of this thread: nobody may wait for ever)
-                self._fail(_as_store_error(error, self.path, stored=False))
+                while not self._calls and self._stop_at is None:
+                    if not self._arrived.wait(_QUIET if untidy else None):
+                        break
+                idle, ending = not self._calls, self._stop_at is not None
+            if not idle:
+                try:
+                    self._turn()
+                except BaseException as error:  # noqa: BLE001 (the edge of this thread: nobody may wait for ever)
+                    self._fail(_as_store_error(error, self.path, stored=False))
+                untidy += 1
             with contextlib.suppress(BaseException):  # all were answered; what could not be let go is at the next turn
                 self._snapshots.release()
-                self._file.tidy()
+                if untidy and (idle or untidy >= _MOST_UNTIDY):
+                    untidy = 0
+                    self._file.tidy()
+            if idle and ending:
+                return
 
     def _turn(self) -> None:
         """One round for all waiting calls: without the lock if nothing is to be written, otherwise with one save for

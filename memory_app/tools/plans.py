@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from memory_app.errors import GraphError
-from memory_app.graph import changes, near, queries
+from memory_app.graph import changes, near, queries, relevance
 from memory_app.graph.graph import Graph
 from memory_app.jsonl.records import EntityLine, RelationLine, quote, strings_json
 from memory_app.tools import arguments as checked
@@ -204,7 +204,7 @@ def search_nodes(arguments: Arguments) -> Read:
             body = _found(queries.Found(matches, queries.touching(graph, matches)))
         else:
             if asked.page.limit is not None and not loose:
-                matches = queries.by_relevance(matches, asked.query)
+                matches = relevance.ranked(matches, asked.query, asked.page.offset + asked.page.limit)
             body = _part(matches, asked.page, lambda chosen: (queries.touching(graph, chosen), []))
         return Answer(_limited(body[:-1] + b',"loose":' + _LOOSE + b"}") if loose else body)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_app.graph import queries
+from memory_app.graph import queries, relevance
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.jsonl.records import new_entity, new_relation
@@ -21,7 +21,7 @@ LIFE = graph_of_life()
 
 def found(query: str) -> list[str]:
     lines, is_loose = queries.search(LIFE, query)
-    return [line.name for line in (lines if is_loose else queries.by_relevance(lines, query))]
+    return [line.name for line in (lines if is_loose else relevance.ranked(lines, query))]
 
 
 def test_questions_about_a_life_are_answered_and_others_are_not() -> None:

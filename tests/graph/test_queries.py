@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_app.graph import queries
+from memory_app.graph import queries, relevance
 from memory_app.graph.blocks import SPAN, Block
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
@@ -124,11 +124,45 @@ def test_a_star_matches_everything_where_nothing_holds_one() -> None:
 def test_relevance_is_exact_name_beginning_name_some_words_of_it_type_observation() -> None:
     graph = graph_of({"x": ["ann"], "Joanna": [], "Annex": [], "Ánn": [], "y": ["Ann"], "Anna": []})
     matches = queries.strict_search(graph, "ANN")
-    assert [line.name for line in queries.by_relevance(matches, "ANN")] == ["Ánn", "Annex", "Anna", "Joanna", "x", "y"]
+    assert [line.name for line in relevance.ranked(matches, "ANN")] == [
+        "Ánn",
+        "Annex",
+        "Anna",
+        "Joanna",
+        "x",
+        "y",
+    ]
     graph = graph_of({"tea": ["green"], "z": ["tea, green"], "Green Tea": [], "tea, green": []}, kind="leaf")
     matches = queries.strict_search(graph, "tea leaf green")
-    assert [line.name for line in queries.by_relevance(matches, "tea green")] == ["Green Tea", "tea, green", "tea", "z"]
-    assert queries.by_relevance(matches, " ") == matches
+    assert [line.name for line in relevance.ranked(matches, "tea green")] == [
+        "Green Tea",
+        "tea, green",
+        "tea",
+        "z",
+    ]
+    assert relevance.ranked(matches, " ") == matches
+
+
+@pytest.mark.parametrize("query", ["tea", "tea ann", " Tea", "a", "thing", "ß"])
+@pytest.mark.parametrize("rarely", [1, 40, 2000])
+def test_the_first_by_relevance_are_those_of_a_sort_of_all(query: str, rarely: int) -> None:
+    chance = Random(f"{query} {rarely}")
+    odd = ["tea", " TEA ", "tea tray", "green tea", "Ann", "Tea with Ann", "\u3000tea", "Straße", "a"]
+    names = [chance.choice(odd) if chance.randrange(rarely) == 0 else f"n{number}" for number in range(5 * SPAN)]
+    kinds = [chance.choice(["thing", "tea"]) if chance.randrange(rarely) == 0 else "t" for _ in names]
+    lines = [new_entity(name, kind, ["tea"]) for name, kind in zip(names, kinds, strict=True)]
+    for most in (0, 1, 3, 20, SPAN, len(lines), 2 * len(lines)):
+        first = relevance.ranked(lines, query, most)
+        assert first[:most] == sorted(lines, key=relevance._Ranks(fold(query).strip()).of)[:most]
+        assert sorted(map(id, first)) == sorted(map(id, lines))
+    assert relevance.ranked(lines, query) == relevance.ranked(lines, query, len(lines))
+
+
+@pytest.mark.parametrize("query", ["e", "x1", "entity 7", "é", "entity"])
+def test_a_word_of_many_lines_is_found_in_each_again(query: str) -> None:
+    graph = graph_of({f"Entity {number}": [f"x{number % 3}", "é" * (number % 2)] for number in range(3 * SPAN)})
+    wanted = [line.name for line in graph.first_entities() if fold(query) in queries._folded(line)]
+    assert found(graph, query) == found(graph, query) == wanted
 
 
 def test_repeated_words_are_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:

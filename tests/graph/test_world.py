@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_app.graph import queries
+from memory_app.graph import queries, relevance
 from memory_app.graph.graph import Graph
 from tests.graph import world_lists
 from tests.graph.test_loose import figures, graph_of
@@ -14,7 +14,7 @@ WORLD = graph_of(world_lists.ENTITIES, world_lists.RELATIONS)
 
 def ranked(graph: Graph, query: str) -> list[str]:
     lines, is_loose = queries.search(graph, query)
-    return [line.name for line in (lines if is_loose else queries.by_relevance(lines, query))]
+    return [line.name for line in (lines if is_loose else relevance.ranked(lines, query))]
 
 
 @pytest.mark.parametrize(

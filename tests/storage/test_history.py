@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,7 +17,9 @@ import pytest
 
 from memory_app.disk import calls
 from memory_app.storage import history
+from memory_app.storage import store as store_module
 from memory_app.storage.history import Generation, generations, surplus
+from memory_app.storage.memory_file import MemoryFile
 from memory_app.storage.store import Store
 from tests.faults.scenes import LINES, change
 from tests.faults.seam import through
@@ -200,6 +203,7 @@ def test_the_link_goes_if_the_save_fails(memory: Path, opened: Callable[..., Sto
 KILLED = """
 import os, sys
 from memory_app.disk import calls
+from memory_app.storage.memory_file import MemoryFile
 from memory_app.storage.store import Store
 from tests.faults.scenes import change
 calls.replace = lambda *_: os._exit(77)
@@ -286,6 +290,45 @@ def test_what_is_too_much_is_removed_after_a_save(memory: Path, opened: Callable
         do(store, "delete_entities", {"entityNames": [f"n{number}"]})
     store.close()
     assert len(generations(str(memory))) == history.NEWEST
+
+
+@pytest.mark.parametrize(("quiet", "turns"), [(0.01, 1_000), (60.0, 1)], ids=["nobody calls", "calls in a row"])
+def test_what_is_too_much_goes_when_nobody_calls_and_at_the_latest_after_some_turns(
+    memory: Path, opened: Callable[..., Store], monkeypatch: pytest.MonkeyPatch, quiet: float, turns: int
+) -> None:
+    tidied = threading.Event()
+    tidy = MemoryFile.tidy
+
+    def told(file: MemoryFile) -> None:
+        tidy(file)
+        tidied.set()
+
+    monkeypatch.setattr(store_module, "_QUIET", quiet)
+    monkeypatch.setattr(store_module, "_MOST_UNTIDY", turns)
+    monkeypatch.setattr(MemoryFile, "tidy", told)
+    do(opened(), *DELETE)
+    assert tidied.wait(_ANSWER)
+
+
+def test_saves_in_a_row_list_the_history_once(
+    memory: Path, opened: Callable[..., Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "_QUIET", 60.0)
+    store = opened()
+    do(store, *ADD)
+    listed: list[str] = []
+    names = history._names
+
+    def told(folder: str) -> list[tuple[int, str, str]]:
+        listed.append(folder)
+        return names(folder)
+
+    monkeypatch.setattr(history, "_names", told)
+    for _ in range(5):
+        do(store, "delete_observations", {"deletions": [{"entityName": "Ada", "observations": ["more"]}]})
+        do(store, *ADD)
+    assert len(listed) <= 1
+    assert len(kept(memory)) == 6
 
 
 def test_calls_of_disk_change_no_link(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Final, NamedTuple
 
 from memory_app.errors import GraphError, StoreError
-from memory_app.graph import queries, revisions
+from memory_app.graph import queries, relevance, revisions
 from memory_app.graph.graph import Graph
 from memory_app.graph.revisions import Revision
 from memory_app.server.http.edits import Edit
@@ -71,7 +71,7 @@ class Feed:
 
         def found() -> list[str]:
             matches, loose = queries.search(graph, query)
-            return [line.name for line in (matches if loose else queries.by_relevance(matches, query))]
+            return [line.name for line in (matches if loose else relevance.ranked(matches, query))]
 
         return await asyncio.to_thread(found)
 
