@@ -309,6 +309,22 @@ def test_the_newest_replaced_file_keeps_its_name_however_many_there_are(
 
 
 @POSIX
+def test_a_cut_file_that_is_read_twice_stays_cut(memory: Path, store: Store) -> None:
+    """Here the part that is there is longer than all that was there before."""
+    first = OLD.splitlines(keepends=True)[0]
+    put(memory, first)
+    store.graph()
+    writer = Writer(memory, LARGER)
+    writer.write(len(first) * 3 + 10)
+    store.graph()
+    os.utime(memory)  # read again for that, with the same bytes
+    store.graph()
+    add(store)
+    writer.end()
+    assert first in kept(memory, ".bak")
+
+
+@POSIX
 @pytest.mark.parametrize("call", ["link", "replace"])
 def test_a_failure_after_the_link_leaves_one_name(memory: Path, store: Store, gated: GatedOs, call: str) -> None:
     memory.write_text(OLD)
