@@ -12,15 +12,17 @@ import difflib
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from typing import Final
 
 from memory_app.commands.memory import open_store, read_whole, refuse_read_only, require_memory
 from memory_app.commands.screen.terminal import output, say
 from memory_app.commands.upkeep import correction
 from memory_app.disk.private import keep_private_file, private_file
-from memory_app.errors import UsageError
+from memory_app.errors import StoreError, UsageError
 from memory_app.graph import changes
 from memory_app.graph.changes import Addition, Deletion
 from memory_app.graph.corrections import replace_observation
@@ -123,14 +125,44 @@ def _line(fact: str) -> str:
 def _run_editor(name: str, facts: list[str]) -> bytes:
     """The bytes that the editor leaves in the file."""
     command = _editor()
-    with private_file(_FILE, text_for_editor(name, facts).encode()) as path:
+    text = text_for_editor(name, facts).encode()
+    with _told_of_the_end(), private_file(_FILE, text) as path:
         try:
             status = subprocess.run([*command, path], check=False).returncode
         except OSError as error:
             raise UsageError(f"{shown(command[0])} could not be started: {error.strerror}. Set EDITOR.") from error
+        except BaseException:  # the terminal was closed, or the command stopped
+            with contextlib.suppress(StoreError):
+                typed = read_whole(path)
+                if typed != text:
+                    _keep(typed)
+            raise
         if status:
             raise UsageError(f"{shown(command[0])} ended with status {status}. Nothing was changed.")
         return read_whole(path)
+
+
+@contextlib.contextmanager
+def _told_of_the_end() -> Iterator[None]:
+    """Let the signals of a closed terminal and of a stopped process end the command with an exception, so that the
+    editor's file is removed. What the starter ignores stays ignored.
+    """
+
+    def end(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    names = ("SIGTERM", "SIGHUP")
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in numbers}
+    for number, handler in before.items():
+        if handler is signal.SIG_DFL:
+            signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if handler is signal.SIG_DFL:
+                signal.signal(number, handler)
 
 
 def _decode(typed: bytes) -> str:

@@ -8,10 +8,11 @@ backups with --from), nor freed blocks of the disk.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import Final
 
-from memory_app.commands.memory import apply_change, locate, open_store, refuse_read_only
+from memory_app.commands.memory import apply_change, locate, no_memory, open_store, refuse_read_only
 from memory_app.commands.screen.terminal import output, safe, say, write_json
 from memory_app.commands.upkeep import correction, erasure
 from memory_app.commands.upkeep.erasure import Erased
@@ -55,11 +56,14 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def _everywhere(asked: argparse.Namespace) -> int:
-    path = locate(asked, writes=not asked.dry_run).path
+    location = locate(asked, writes=not asked.dry_run)
+    path = location.path
     names = frozenset(asked.names)
     with open_store(path, quiet=True) as store:
         found = erasure.found(path, asked.folder, names, store.graph())
         if not found.holders and not found.present:
+            if not os.path.exists(path):
+                raise no_memory(location)
             say(
                 f"memory-server: no entity is or was named {', '.join(map(shown, asked.names))} here. Try: history NAME"
             )

@@ -18,6 +18,7 @@ from memory_app.jsonl import document
 from memory_app.location.choice import Location, surroundings
 from memory_app.location.environment import history_days
 from memory_app.location.migration import find
+from memory_app.storage import history
 from memory_app.storage.history import NOT_KEPT
 from memory_app.storage.store import Store
 from memory_app.text import shown
@@ -45,11 +46,24 @@ def require_memory(asked: argparse.Namespace, *, writes: bool = False) -> Locati
     """The requested memory. UsageError if it does not exist."""
     location = locate(asked, writes=writes)
     if not os.path.exists(location.path):
-        raise UsageError(
-            f"there is no memory at {shown(location.path)} ({location.why}) yet. "
-            "Name another file with --file, or run doctor to see where memories are."
-        )
+        raise no_memory(location)
     return location
+
+
+def require_past(asked: argparse.Namespace, *, writes: bool = False) -> Location:
+    """The requested memory, or what its history has of it. UsageError if there is neither."""
+    location = locate(asked, writes=writes)
+    if not os.path.exists(location.path) and not history.generations(os.path.realpath(location.path)):
+        raise no_memory(location)
+    return location
+
+
+def no_memory(location: Location) -> UsageError:
+    """What to say where no memory is: most often the client's memory is another file."""
+    return UsageError(
+        f"there is no memory at {shown(location.path)} ({location.why}) yet. "
+        "Name another file with --file, or run doctor to see where memories are."
+    )
 
 
 @contextlib.contextmanager

@@ -9,8 +9,8 @@ import argparse
 import os
 from typing import Any, Final
 
-from memory_app.commands.memory import apply_change, locate, open_store, refuse_read_only
-from memory_app.commands.screen.terminal import output, say, write_json
+from memory_app.commands.memory import apply_change, open_store, refuse_read_only, require_past
+from memory_app.commands.screen.terminal import output, safe, say, write_json
 from memory_app.commands.upkeep import past, states
 from memory_app.commands.upkeep.differences import Difference
 from memory_app.commands.upkeep.past import Step
@@ -31,7 +31,7 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 def run(asked: argparse.Namespace) -> int:
-    path = locate(asked, writes=not asked.dry_run and not asked.list).path
+    path = require_past(asked, writes=not asked.dry_run and not asked.list).path
     with open_store(path, quiet=True) as store:
         if asked.list:
             return _list(path, store.graph(), as_json=asked.json)
@@ -73,7 +73,7 @@ def _list(path: str, present: Graph, *, as_json: bool) -> int:
         return 0
     out = output()
     if not found:
-        out.line("The history contains no change that can be undone.")
+        out.line(f"The history of {safe(path)} contains no change that can be undone.")
     for step in found:
         when = states.time_of(step.generation)
         out.line(f"{step.number:>3}  {when}  {out.styled(_what(step), 'bold')}")

@@ -146,7 +146,8 @@ class History:
         newest = self._look(folder_of(target))
         if newest is None or newest[1]:
             return True
-        return newest[0] // (_DAY * 1000) != int(self._now()) // _DAY
+        # A later day means a clock that was ahead: a generation for each save until then would thin out all others.
+        return newest[0] // (_DAY * 1000) < int(self._now()) // _DAY
 
     def keep(self, target: str, expected: Signature, like: os.stat_result, reason: str) -> Kept | None:
         """Give the file at `target` a second name in the history. None, with nothing left behind, if that fails or if
@@ -162,7 +163,8 @@ class History:
             kept = self._named(target, expected, like, folder, moment, reason)
         except Exception as error:  # noqa: BLE001 (the save must not fail for want of a generation)
             said = error.strerror if isinstance(error, OSError) else None
-            self._report(Notice(f"{NOT_KEPT}: {said or type(error).__name__}"))
+            where = os.path.basename(folder_of(target))
+            self._report(Notice(f"{NOT_KEPT} in {where}: {said or type(error).__name__}"))
             return None
         if kept is not None:
             self._untidy = True
@@ -236,7 +238,7 @@ class History:
     def _make_folder(self, folder: str, like: os.stat_result) -> None:
         try:
             if not stat.S_ISDIR(calls.lstat(folder).st_mode):  # a link is not followed
-                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), folder)
+                raise NotADirectoryError(errno.ENOTDIR, "it is not a folder", folder)
         except FileNotFoundError:
             calls.make_folder(folder)
             try:

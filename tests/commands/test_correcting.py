@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import signal
 import stat
 import sys
 import unicodedata
@@ -478,3 +479,71 @@ def test_a_relation_that_lost_its_end_is_restored_with_it(home: Path) -> None:
     run("call", "delete_entities", '{"entityNames":["A"]}', "--file", path, home=home)
     run("undo", "--file", path, home=home)
     assert relations(path) == {("A", "r", "B"), ("A", "r", "Gone")}
+
+
+@pytest.mark.parametrize("words", [("undo",), ("undo", "--list"), ("forget", "Ann"), ("rename", "Ann", "Bo")])
+def test_where_no_memory_is_a_correction_says_where_it_looked_and_what_to_do(
+    words: tuple[str, ...], home: Path
+) -> None:
+    missing = home / "missing.jsonl"
+    done = run(*words, "--file", missing, home=home)
+    assert done.status == (2 if words[0] == "undo" else 1)
+    assert f"there is no memory at {missing}" in done.err and "--file" in done.err
+    done = run("forget", "Ann", "--everywhere", "--yes", "--file", missing, home=home)
+    assert (done.status, f"there is no memory at {missing}" in done.err) == (2, True)
+
+
+def test_a_memory_whose_file_was_removed_comes_back_by_undo(do: Do, memory: Path) -> None:
+    tool(do, "delete_entities", entityNames=["Acme"])
+    before = set(facts(memory))
+    memory.unlink()
+    assert do("undo").status == 0
+    assert before < set(facts(memory))
+
+
+def test_undo_names_the_memory_whose_history_is_empty(do: Do, memory: Path) -> None:
+    for done in (do("undo"), do("undo", "--list")):
+        assert f"history of {memory} contains no change that can be undone" in done.out + done.err
+
+
+def test_a_blank_name_can_be_seen_in_what_a_change_took_away(do: Do, memory: Path) -> None:
+    put(memory, "\n".join([entity(" "), entity(""), relation("", "Ann", "knows")]) + "\n")
+    shown = do("forget", " ", "").out
+    assert '2 entities: " ", ""\n' in shown
+    assert '1 relation: "" knows' in shown
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["memory (1).jsonl", "memory.jsonl~", ".memory.jsonl.swp", "memory.json", "#memory.jsonl#", "memory.jsonl-old"],
+)
+def test_forget_everywhere_names_copies_of_editors_and_sync_services(name: str, do: Do, home: Path) -> None:
+    copy = home / name
+    put(copy, entity("Ann", "person", ["Likes green tea"]) + "\n")
+    done = do("forget", "Ann", "--everywhere", "--yes")
+    assert (done.status, str(copy) in done.err) == (1, True)
+    assert b"green tea" in copy.read_bytes()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no such signal")
+@pytest.mark.parametrize("sent", ["SIGTERM", "SIGHUP", "SIGINT"])
+def test_a_closed_terminal_leaves_no_file_of_the_editor(sent: str, do: Do, home: Path, memory: Path) -> None:
+    before = memory.read_bytes()
+    ended = f"import os, signal; os.kill(os.getppid(), signal.{sent}); signal.pause()"
+    done = do("edit", "Ann", env=editor(home, ended))
+    assert done.status == 128 + int(getattr(signal, sent))
+    assert not os.path.exists(os.path.dirname((home / "seen").read_text().split("\n")[0]))
+    assert (memory.read_bytes(), done.err) == (before, "")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no such signal")
+def test_what_was_saved_in_the_editor_before_the_terminal_closed_is_kept(do: Do, home: Path) -> None:
+    temporary = home / "temporary"
+    temporary.mkdir()
+    ended = (
+        "import os, signal\nopen(path, 'w').write('an hour of work')\n"
+        "os.kill(os.getppid(), signal.SIGHUP)\nsignal.pause()"
+    )
+    done = do("edit", "Ann", env={**editor(home, ended), "TMPDIR": str(temporary)})
+    (kept,) = temporary.glob("memory-*/facts.txt")
+    assert kept.read_text("utf-8") == "an hour of work" and str(kept) in done.err

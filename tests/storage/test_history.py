@@ -185,7 +185,7 @@ def test_a_folder_that_is_something_else_fails_no_save(memory: Path, opened: Cal
     do(opened(said.append), *DELETE)
     assert b"Engine" not in memory.read_bytes().split(b"\n")[1]
     assert os.listdir(elsewhere) == []
-    assert any("earlier states cannot be kept" in text for text in said)
+    assert any("earlier states cannot be kept in memory.jsonl.history: it is not a folder" in text for text in said)
 
 
 def test_the_link_goes_if_the_save_fails(memory: Path, opened: Callable[..., Store]) -> None:
@@ -262,6 +262,20 @@ def generation(days_ago: float, size: int = 1, now: float = 1_000 * _DAY) -> Gen
 def left(found: list[Generation], size: int = 1, days: int = 30) -> list[int]:
     gone = surplus(found, size, 1_000.0 * _DAY, days)
     return [place for place, one in enumerate(found) if one not in gone]
+
+
+def test_a_clock_that_was_a_day_ahead_does_not_make_each_later_save_the_first_of_a_day(
+    memory: Path, opened: Callable[..., Store]
+) -> None:
+    folder = Path(history.folder_of(str(memory)))
+    folder.mkdir()
+    put(folder / time.strftime("%Y%m%dT%H%M%S.000Z.jsonl", time.gmtime(time.time() + 2 * _DAY)), LINES)
+    store = opened()
+    for number in range(3):
+        do(store, "add_observations", {"observations": [{"entityName": "Ada", "contents": [f"more {number}"]}]})
+    assert len(kept(memory)) == 1
+    do(store, *DELETE)
+    assert len(kept(memory)) == 2
 
 
 def test_the_newest_fifty_stay_and_of_each_older_day_the_last() -> None:

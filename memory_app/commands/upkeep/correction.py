@@ -8,7 +8,7 @@ import argparse
 import os
 from collections.abc import Callable, Sequence
 
-from memory_app.commands.memory import apply_change, locate, open_store, refuse_read_only
+from memory_app.commands.memory import apply_change, locate, no_memory, open_store, refuse_read_only
 from memory_app.commands.screen.terminal import output, say, write_json
 from memory_app.commands.upkeep.differences import Difference
 from memory_app.errors import GraphError, UsageError
@@ -25,7 +25,8 @@ def correct(asked: argparse.Namespace, command: str, change: Callable[[Graph], G
     """Make the change, or only report what it would do; return the exit status. A change that breaks a rule changes
     nothing.
     """
-    path = locate(asked, writes=not asked.dry_run).path
+    location = locate(asked, writes=not asked.dry_run)
+    path = location.path
 
     def apply(graph: Graph) -> tuple[Graph, Difference]:
         after = change(graph)
@@ -41,6 +42,9 @@ def correct(asked: argparse.Namespace, command: str, change: Callable[[Graph], G
         except GraphError as error:
             if "not found" not in str(error):
                 raise UsageError(str(error)) from error
+            if not os.path.exists(path):
+                say(f"memory-server: {no_memory(location)}")
+                return 1
             say(f"memory-server: {shown(str(error))}.{suggestion(store.graph(), str(error))}")
             return 1
     if asked.json:

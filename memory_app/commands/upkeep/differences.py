@@ -80,11 +80,11 @@ class Difference(NamedTuple):
 def show_side(out: Terminal, side: Side) -> None:
     """Print what only one side has, with a few names of each kind."""
     if side.entities:
-        _list(out, counted(len(side.entities), "entity"), [safe(name) for name in side.entities])
+        _list(out, counted(len(side.entities), "entity"), [_named(name) for name in side.entities])
     if side.observations:
         total = sum(map(len, side.observations.values()))
         what = f"{counted(total, 'observation')} of {counted(len(side.observations), 'entity')}"
-        _list(out, what, [f"{safe(name)} ({len(texts)})" for name, texts in side.observations.items()])
+        _list(out, what, [f"{_named(name)} ({len(texts)})" for name, texts in side.observations.items()])
     if side.relations:
         _list(out, counted(len(side.relations), "relation"), [relation_text(*key) for key in side.relations])
 
@@ -94,14 +94,18 @@ def show_types(out: Terminal, types: dict[str, tuple[str, str]]) -> None:
         out,
         counted(len(types), "entity"),
         [
-            f"{safe(name)} ({safe(one) or 'no type'} / {safe(other) or 'no type'})"
+            f"{_named(name)} ({safe(one) or 'no type'} / {safe(other) or 'no type'})"
             for name, (one, other) in types.items()
         ],
     )
 
 
 def relation_text(source: str, target: str, relation_type: str) -> str:
-    return f"{safe(source)} {safe(relation_type) or '-'} → {safe(target)}"
+    return f"{_named(source)} {safe(relation_type) or '-'} → {_named(target)}"
+
+
+def _named(name: str) -> str:
+    return safe(name) if name.strip() else f'"{safe(name)}"'  # a blank one would not be seen
 
 
 def _list(out: Terminal, what: str, items: list[str]) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from memory_app.commands.memory import read_whole
+from memory_app.commands.upkeep.leftovers import conflict_copies
 from memory_app.disk import calls, whole
 from memory_app.errors import StoreError
 from memory_app.graph import changes
@@ -86,7 +87,7 @@ def erase(path: str, folder: str | None, names: frozenset[str], texts: frozenset
         holders.append(file)
     words = [_normal(text) for text in texts if len(text.encode("utf-8", "replace")) > _SHORTEST]
     left = []
-    for file in [os.path.realpath(path), *_files(path, folder)]:
+    for file in [os.path.realpath(path), *_files(path, folder), *_copies(path)]:
         data = _bytes(file)
         if data is not None and any(word in text for text in _readings(data) for word in words):
             left.append(file)
@@ -107,6 +108,26 @@ def _files(path: str, folder: str | None) -> list[str]:
             continue
         found += [os.path.join(place, entry) for entry in entries if entry.startswith(start) and entry != ".gitignore"]
     return [file for file in dict.fromkeys(found) if _is_file(file)]
+
+
+def _copies(path: str) -> list[str]:
+    """Other files beside the memory that may well be copies of it, of editors and sync services. They are not ours to
+    change.
+    """
+    beside, name = os.path.split(os.path.realpath(path))
+    try:
+        entries = sorted(os.listdir(beside))
+    except OSError:
+        return []
+    stem = os.path.splitext(name)[0]
+    conflicts = frozenset(conflict_copies(name, entries))
+    copies = [
+        os.path.join(beside, entry)
+        for entry in entries
+        if entry in conflicts or entry.startswith((f"{stem}.", f"{name}~", f"{name}-", f".{name}", f"#{name}"))
+    ]
+    known = {os.path.realpath(path), *_files(path, None)}
+    return [file for file in copies if file not in known and _is_file(file)]
 
 
 def _is_file(path: str) -> bool:

@@ -15,7 +15,7 @@ from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.storage import history
 from memory_app.storage.history import Generation
-from memory_app.text import counted
+from memory_app.text import counted, shown
 
 _LOOKED_AT: Final = 32 << 20
 """Bytes of states that are read for a hint: they take a second or two."""
@@ -76,7 +76,8 @@ def choose(which: str, path: str, present: Graph) -> Step:
     raise UsageError(
         f"there is no such change: the history has {counted(count, 'change')} that can be undone. Try: undo --list"
         if count
-        else "the history contains no change that can be undone. Older states may be in backups: restore --list"
+        else f"the history of {shown(path)} contains no change that can be undone. "
+        "Older states may be in backups: restore --list"
     )
 
 
