@@ -139,7 +139,6 @@ class _Lists(NamedTuple):
     ambiguous: frozenset[str]
     weak: frozenset[str]
     attributes: frozenset[str]
-    phrases: re.Pattern[str]
     after_apostrophe: frozenset[str]
     nouns_have_capitals: frozenset[str]
     months: dict[str, int]
@@ -147,7 +146,6 @@ class _Lists(NamedTuple):
 
 @functools.cache
 def _lists() -> _Lists:
-    phrases = sorted(fold(stopwords.PHRASES).split(), key=len, reverse=True)
     ambiguous = frozenset(fold(stopwords.AMBIGUOUS).split())
     stop = fold(stopwords.STOP_WORDS).split()
     return _Lists(
@@ -155,11 +153,17 @@ def _lists() -> _Lists:
         ambiguous,
         frozenset(fold(stopwords.WEAK_WORDS).split()),
         frozenset(fold(stopwords.ATTRIBUTES).split()),
-        re.compile("|".join(map(re.escape, phrases))),
         frozenset(stopwords.AFTER_APOSTROPHE.split()),
         frozenset(stopwords.NOUNS_HAVE_CAPITALS.split()),
         {name: at for at, names in enumerate(stopwords.MONTHS, 1) for name in fold(names).split()},
     )
+
+
+@functools.cache
+def _phrases() -> re.Pattern[str]:
+    """Stop words of scripts without spaces. Compiling them takes as long as all lists: it waits for a query in one."""
+    phrases = sorted(fold(stopwords.PHRASES).split(), key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, phrases)))
 
 
 @functools.cache
@@ -278,7 +282,7 @@ def _query_words(query: str, lists: _Lists) -> Iterator[tuple[str, int, bool]]:
         if word:
             yield word, 0, word in capitals
             continue
-        for part in lists.phrases.sub(" ", han or hiragana or spaceless).split():
+        for part in _phrases().sub(" ", han or hiragana or spaceless).split():
             piece = unicodedata.normalize("NFC", part)  # as `words_of` takes hiragana with its voicing marks
             if hiragana and len(piece) < 2:
                 continue
