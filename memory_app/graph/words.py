@@ -46,6 +46,9 @@ _QUOTED: Final = re.compile('["“”„«»「」『』]([^"“”„«»「」
 _FILTER: Final = re.compile(
     "\\b(?:entity_?)?(?:type|kind)\\s*[:=]\\s*(?:\"([^\"]+)\"|'([^']+)'|([^\\s\"',;]+))", re.IGNORECASE
 )
+# "CI", "IT", "US": no stop words, as "ci", "it", "us" are; nor an operator between words.
+_ABBREVIATION: Final = re.compile(r"\b(?!(?:AND|OR|NOT|THE)\b)[A-Z]{2,4}\b")
+_CAPITALS: Final = re.compile(r"\b[A-Z]{2,}\b")
 _APOSTROPHES: Final = re.compile("['\u2019\u02bc`]")
 
 
@@ -58,6 +61,8 @@ class Term(NamedTuple):
     proper: bool = False  # a name, by its capital letter
     run: int = 0  # pieces of one number belong to one text without spaces; 0 for a word
     exact: bool = False  # stands for itself alone: no other ending, no misspelling
+    abbreviation: bool = False  # in capitals
+    attribute: bool = False  # what is asked about another word: hardly missed
 
 
 class Query(NamedTuple):
@@ -128,9 +133,11 @@ class _Lists(NamedTuple):
     stop: frozenset[str]
     ambiguous: frozenset[str]
     weak: frozenset[str]
+    attributes: frozenset[str]
     phrases: re.Pattern[str]
     after_apostrophe: frozenset[str]
     nouns_have_capitals: frozenset[str]
+    months: dict[str, int]
 
 
 @functools.cache
@@ -142,9 +149,11 @@ def _lists() -> _Lists:
         frozenset([*stop, *(word.translate(_SEMITIC) for word in stop)]) - ambiguous,
         ambiguous,
         frozenset(fold(stopwords.WEAK_WORDS).split()),
+        frozenset(fold(stopwords.ATTRIBUTES).split()),
         re.compile("|".join(map(re.escape, phrases))),
         frozenset(stopwords.AFTER_APOSTROPHE.split()),
         frozenset(stopwords.NOUNS_HAVE_CAPITALS.split()),
+        {name: at for at, names in enumerate(stopwords.MONTHS, 1) for name in fold(names).split()},
     )
 
 
@@ -153,6 +162,16 @@ def endings() -> frozenset[str]:
     """What may follow the stem of a word."""
     korean = fold(stopwords.KOREAN_ENDINGS).split()
     return frozenset([*fold(stopwords.ENDINGS).split(), *(word.translate(_SEMITIC) for word in korean), *korean])
+
+
+def is_stop_word(word: str) -> bool:
+    """Whether a folded word says nothing in any of the languages."""
+    return word in _lists().stop
+
+
+def is_number(word: str) -> bool:
+    """Whether a word is a number of something, as those of tickets and versions are, and no year."""
+    return word.isdigit() and not _is_year(word)
 
 
 def read_query(query: str) -> Query:
@@ -165,9 +184,19 @@ def read_query(query: str) -> Query:
     leftover: dict[tuple[str, ...], Term] = {}
     is_sentence = re.search("[?\uff1f\u061f;]", rest) is not None
     stopped = False
+    shouted = set() if rest.isupper() else {fold(found) for found in _CAPITALS.findall(rest)}
+    abbreviations = set() if rest.isupper() else {fold(found) for found in _ABBREVIATION.findall(rest)}
     wholes = {part: whole for parts, whole in _joined(fold(rest)) for part in parts}
-    for at, (word, run, capital) in enumerate(_query_words(rest, lists)):
+    words = list(_query_words(rest, lists))
+    dates = {at: forms for at in range(len(words)) if (forms := _of_date(words, at, lists))}
+    for at, (word, run, capital) in enumerate(words):
+        if at in dates:
+            terms.setdefault(dates[at], Term(dates[at], exact=True))
+            continue
         forms = (word,) if run else tuple(_forms(word)) if "\u0590" <= word[0] <= "\u06ff" else (word,)
+        if word in abbreviations:
+            terms.setdefault(forms, Term(forms, proper=at > 0, abbreviation=True))
+            continue
         if forms[0] in lists.stop or word in lists.stop:
             is_sentence = stopped = True
             continue  # a query of such words alone asks for nothing that the earlier stages would not have found
@@ -183,7 +212,12 @@ def read_query(query: str) -> Query:
         elif run:
             term = Term(forms, _weight(word), weak=_is_hiragana(word), run=run, exact=len(word) > 1)
         else:
-            term = Term(forms, proper=capital and at > 0)
+            if word.isdigit() and len(word) == 1:
+                terms.setdefault(forms, Term(forms, 0.5))
+                continue
+            term = Term(
+                forms, proper=capital and at > 0, abbreviation=word in shouted, attribute=word in lists.attributes
+            )
         terms.setdefault(forms, term)
     chosen = list(terms.values())[:_MOST_TERMS]
     if chosen and all(term.weak for term in chosen):
@@ -194,6 +228,31 @@ def read_query(query: str) -> Query:
         chosen = list(leftover.values())[:_MOST_TERMS]
     typed = tuple(word for text in types for word in words_of(text))
     return Query(tuple(chosen), typed, tuple(filter(None, phrases)), is_sentence)
+
+
+def _of_date(words: list[tuple[str, int, bool]], at: int, lists: _Lists) -> tuple[str, ...]:
+    """The forms of a word that is the month or the day of a date: "march" beside a number, "03" and "09" beside a year.
+
+    Empty for any other word.
+    """
+    word = words[at][0]
+    beside = [words[other][0] for other in (at - 1, at + 1) if 0 <= other < len(words)]
+    if word in lists.months:
+        month = lists.months[word]
+        return (word, f"{month:02}", f"{month}") if any(other.isdigit() for other in beside) else ()
+    if not word.isdigit() or len(word) > 2 or word == "0":
+        return ()
+    if any(other in lists.months for other in beside):
+        return (word, f"{int(word):02}" if len(word) == 1 else word.lstrip("0"))
+    if at and _is_year(words[at - 1][0]) and at + 1 < len(words) and words[at + 1][0].isdigit() and 0 < int(word) < 13:
+        return (word, *fold(stopwords.MONTHS[int(word) - 1]).split())  # of 2024-03-09, as it is written by machines
+    if at > 1 and _is_year(words[at - 2][0]) and words[at - 1][0].isdigit() and len(words[at - 1][0]) <= 2:
+        return (word, word.lstrip("0") or word)
+    return ()
+
+
+def _is_year(word: str) -> bool:
+    return len(word) == 4 and word.isdigit() and word[:2] in ("19", "20")
 
 
 def _query_words(query: str, lists: _Lists) -> Iterator[tuple[str, int, bool]]:

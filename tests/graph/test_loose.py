@@ -223,3 +223,67 @@ def test_no_more_than_twenty_come() -> None:
 @pytest.mark.parametrize("query", ["", " ", "?!", "\0", "*" * 50, "\u0301", "type:", 'type:""', "x" * 2048])
 def test_what_asks_for_nothing_finds_nothing(query: str) -> None:
     assert loose.search(MEMORY, query) == []
+
+
+def test_words_written_as_one_or_apart_are_the_same() -> None:
+    graph = graph_of(
+        [
+            ("book_club", "group", ["Meets monthly"]),
+            ("Club sandwich", "recipe", []),
+            ("Flight home", "trip", ["NH 107 on Friday"]),
+            ("Sunblade", "weapon", []),
+            ("Lamp LX200", "product", []),
+            ("Ann", "person", ["Phone: +1 503 555 0142"]),
+            ("Bo", "person", ["Phone: +1 503 555 0177"]),
+        ],
+        [],
+    )
+    assert found(graph, "bookclub")[0] == "book_club"
+    assert found(graph, "flight number NH107") == ["Flight home"]
+    assert found(graph, "sun blade damage") == ["Sunblade"]
+    assert found(graph, "lx 200") == ["Lamp LX200"]
+    assert found(graph, "+15035550142")[0] == "Ann"
+    assert found(graph, "sandclub") == []
+
+
+def test_the_halves_of_a_compound_answer_together() -> None:
+    graph = graph_of([("Jürgen", "Person", ["Hat eine Nussallergie"]), ("Fjällvandring", "resa", ["Tält packad"])], [])
+    assert found(graph, "Allergie Nüsse") == ["Jürgen"]
+    assert found(graph, "vandring i fjällen") == ["Fjällvandring"]
+    assert found(graph, "Allergie Pollen") == []
+
+
+def test_a_telling_word_is_answer_enough_beside_unknown_ones() -> None:
+    others = [(f"note {number}", "note", ["A pool of ideas", "Drives to Bonn"]) for number in range(20)]
+    graph = graph_of([*others, ("Ann", "person", ["Is vegetarian", "Owns a Peugeot", "Takes metoprolol, rate 2"])], [])
+    assert found(graph, "diet vegetarian supper") == ["Ann"]
+    assert found(graph, "metoprolol interactions") == ["Ann"]
+    assert found(graph, "Does anybody have a Peugeot nearby?") == ["Ann"]
+    assert found(graph, "mortgage rate") == []  # what is asked about was never heard of
+    assert found(graph, "swimming pool chlorine") == []
+    assert found(graph, "Does Wendy have a Peugeot nearby?") == []
+
+
+def test_an_abbreviation_in_capitals_is_no_stop_word() -> None:
+    graph = graph_of([("ci_pipeline", "job", ["Takes 14 minutes"]), ("IT desk", "team", []), ("Bo", "cat", [])], [])
+    assert found(graph, "how slow is CI?") == ["ci_pipeline"]
+    assert found(graph, "who is in the IT group?") == ["IT desk"]
+    assert found(graph, "is it there") == []
+
+
+def test_a_date_is_found_in_its_other_shapes() -> None:
+    graph = graph_of(
+        [
+            ("Ann", "person", ["Birthday: 1985-03-14"]),
+            ("Bo", "person", ["Birthday: 1985-11-14"]),
+            ("Marathon", "event", ["Takes place on October 6, 2024"]),
+            ("Umzug", "Ereignis", ["Am 7. März 2023"]),
+            ("meeting_2024-10-12", "meeting", ["Budget"]),
+        ],
+        [],
+    )
+    assert found(graph, "born March 14 1985")[0] == "Ann"
+    assert found(graph, "14. März 1985")[0] == "Ann"
+    assert found(graph, "what happened on 2024-10-06?")[0] == "Marathon"
+    assert found(graph, "2023-03-07") == ["Umzug"]
+    assert found(graph, "meeting on 12 October 2024")[0] == "meeting_2024-10-12"
