@@ -22,6 +22,7 @@ class Asked(NamedTuple):
     words: dict[str, float]
     rarity: float
     name_rarity: float
+    is_kind: bool = False  # it is said in a type
 
 
 class Demand(NamedTuple):
@@ -49,7 +50,7 @@ def demand_of(asked: list[Asked], query: Query, highest: float) -> Demand:
         _total(asked, highest),
         0.6 if misses_name else needed,
         _leads(asked, query, highest),
-        0.95 if len(asked) > 2 else _SURE,
+        0.95 if len(asked) > 2 and not query.is_sentence else _SURE,
         misses_name,
         any(is_number(one.term.forms[0]) and not one.words for one in asked),
         any(not one.words and not one.term.weak and not one.term.run for one in asked),
@@ -62,11 +63,14 @@ def _is_missed_name(one: Asked) -> bool:
 
 def _total(asked: list[Asked], highest: float) -> float:
     """What an entity that has all of it would be worth."""
+    # What is asked about a thing that is known may stand elsewhere in the memory, too.
+    is_known = any(one.words and not (one.term.weak or one.term.attribute) for one in asked)
+    beside = _MISSED_ATTRIBUTE if is_known else 1.0
     known_runs = {one.term.run for one in asked if one.words}
     total = 0.0
     for one in asked:
         if one.words:
-            total += one.rarity * one.term.weight * (0.3 if one.term.weak else 1.0)
+            total += one.rarity * one.term.weight * (0.3 if one.term.weak else beside if one.term.attribute else 1.0)
         elif one.term.weak:
             continue
         elif one.term.run:  # pieces over the border of two words are in no text
@@ -89,9 +93,10 @@ def _leads(asked: list[Asked], query: Query, highest: float) -> list[Asked]:
     if not missed or any(one.term.run or _is_missed_name(one) for one in asked):
         return []
     wanted = [one for one in whole if not one.term.attribute]
-    rare = (one for one in wanted if one.rarity >= 0.7 * highest)
+    rare = (one for one in wanted if one.rarity >= 0.7 * highest and not one.is_kind)
     if query.is_sentence:
-        return [one for one in rare if one.term.proper]
+        only_one = sum(not one.term.attribute for one in missed) <= 1
+        return [one for one in rare if one.term.proper or (only_one and len(one.term.forms[0]) >= _TELLING)]
     candidates = wanted[:1] if len(whole) <= 2 else wanted
     least = _TELLING - (len(wanted) > 2)
     return [

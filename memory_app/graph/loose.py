@@ -118,7 +118,8 @@ class _Search:
             in_all = in_names + sum(
                 len(postings.of(word)) for word in good for postings in (index.texts, index.types, index.relations)
             )
-            asked.append(Asked(term, words if in_all else {}, self._rarity(in_all), self._rarity(in_names)))
+            is_kind = bool(index.types.of(term.forms[0]))
+            asked.append(Asked(term, words if in_all else {}, self._rarity(in_all), self._rarity(in_names), is_kind))
         return asked
 
     def _rarity(self, holding: int) -> float:
@@ -294,7 +295,8 @@ class _Search:
         return best[1], best[2]
 
     def _share(self, one: Asked, name: list[str], kind: list[str]) -> float:
-        """How much of what the name says the term asks for. What the type says, too, or every name, is left out."""
+        """How much of what the name says the term asks for. What the type says, too, or every name, is left out, and
+        numbers where a word is asked for."""
         if not name or (len(name) > 1 and self._index.types.of(one.term.forms[0])):  # "insurance" names no insurance
             return 0.0
         weights = {
@@ -302,10 +304,11 @@ class _Search:
             for word in name
             if len(word) > 1 or not word.isascii()  # the "O" of "O'Neill" is nothing that a name can be missed by
         }
+        by_word = not one.term.forms[0].isdigit()
         telling = {
             word: weight
             for word, weight in weights.items()
-            if word not in kind and (word in one.words or not is_stop_word(word))
+            if word in one.words or not (word in kind or (by_word and word.isdigit()) or is_stop_word(word))
         }
         weights = telling or weights
         whole = sum(weights.values()) or 1.0
