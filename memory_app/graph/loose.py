@@ -206,7 +206,8 @@ class _Search:
         relations, neighbours = self._around(line)
         told_type, told_name = self._told(line, asked)
         score = held = named = beside = 0.0
-        strong, beside_it, leads, told_whole = 0, False, False, 0
+        strong, beside_it, told_whole, has = 0, False, 0, 0
+        led: list[Asked] = []
         single = [0.0] * len(texts)
         # All that a term is compared with: most terms have nothing in common with an entity.
         everything = {*name, *kind, *relations[0], *relations[1], *neighbours, *told_name}.union(*texts)
@@ -241,7 +242,9 @@ class _Search:
                 strong += not one.term.weak and one.term.weight == 1.0
                 beside_it |= one.term.weak and not one.term.exact  # "number" says something beside "frame", "is" not
             told_whole += as_source >= 0.95
-            leads |= one in demand.leading and max(in_name, in_type, in_texts) >= demand.lead_needs
+            if one in demand.leading and max(in_name, in_type, in_texts) >= demand.lead_needs:
+                led.append(one)
+            has += one in demand.wanted and like >= 0.6
             as_name = max(in_name, in_told)
             sure_name = 0.9 if demand.misses_name else 0.6
             if as_name >= sure_name and not one.term.weak and one.name_rarity >= 0.4 * self._highest:
@@ -256,6 +259,7 @@ class _Search:
             score += beside
         score += 0.15 * max(single, default=0.0)
         share = held / demand.total
+        lacks = len(demand.wanted) - has
         score *= 0.5 + 0.5 * min(1.0, share)
         if named >= 0.95:
             score *= 1.15
@@ -266,7 +270,7 @@ class _Search:
             score *= 1.0 + sum(phrase in whole for phrase in self._query.phrases)
         fits = (
             share >= demand.needed
-            or leads
+            or (bool(led) and (lacks <= demand.may_lack or any(one.term.proper for one in led)))
             or (named >= 0.4 and share >= (0.12 if named >= 0.95 or _is_title(line.name) else 0.4))
             or (strong >= _MANY_STRONG and share >= 0.12)
             or (strong >= 1 and strong + beside_it >= 2 and share >= (0.6 if demand.misses_name else 0.25))
