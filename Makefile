@@ -64,7 +64,7 @@ pyz-%:
 
 stress: .venv-ready pyz-host
 	@test -n "$(PARTS)" || $(PYTEST) -m slow $(PYTEST_ARGS)
-	@MEMORY_SERVER_PYZ=$(CURDIR)/$(HOST) $(VENV) -m tests.stress.run $(PARTS)
+	@MEMORY_SERVER_PYZ=$(CURDIR)/$(HOST) $(VENV) -m tests.stress.run $(PARTS) $(STRESS_ARGS)
 
 bench: .venv-ready pyz-host
 	@MEMORY_SERVER_PYZ=$(CURDIR)/$(HOST) $(VENV) -m tests.bench $(BENCH_ARGS)

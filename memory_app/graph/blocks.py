@@ -23,7 +23,11 @@ SEPARATOR: Final = "\0"
 
 _FEW: Final = SPAN // 8  # lines that are looked at one by one; for more than these all that hold a word are marked
 _MOST_MARKED: Final = 2  # words in one search: it pays with the next one, and this one is to be quick as well
-_MOST_KEPT: Final = 16  # words whose lines a block remembers, some 300 bytes each
+_MOST_KEPT: Final = 64  # words whose lines a block remembers, some 150 bytes each: common words are few, and come again
+
+# Marks of lines, as bytes that are 0 or 1, as digits, and back.
+_TO_DIGITS: Final = bytes.maketrans(b"\0\1", b"01")
+_FROM_DIGITS: Final = bytes.maketrans(b"01", b"\0\1")
 
 L = TypeVar("L", bound="EntityLine | RelationLine")
 T = TypeVar("T")
@@ -60,7 +64,7 @@ class Block(Generic[L]):
         text = self.text(folded)
         marks = self._holders.get(query)
         if marks is not None:
-            return compress(self.lines, marks.to_bytes(len(self.lines), "little"))
+            return compress(self.lines, self._unpacked(marks))
         if query not in text:
             return ()
         ends = [*self._starts[1:], len(text)]
@@ -80,7 +84,7 @@ class Block(Generic[L]):
             marks = -1
             for word in words:
                 marks &= known.get(word, -1)
-            places = list(compress(places, marks.to_bytes(len(places), "little")))
+            places = list(compress(places, self._unpacked(marks)))
         starts = self._starts
         ends = [*starts[1:], len(text)]
         texts: list[str] = []
@@ -116,9 +120,12 @@ class Block(Generic[L]):
         """1 for each text that contains the word, 0 for the others; kept as a number for the next search."""
         marks = bytes(map(contains, texts, repeat(word)))
         if len(self._holders) >= _MOST_KEPT:
-            self._holders = {}
-        self._holders[word] = int.from_bytes(marks, "little")
+            self._holders = dict([*self._holders.items()][_MOST_KEPT // 2 :])  # another thread may read the old one
+        self._holders[word] = int(marks.translate(_TO_DIGITS), 2)
         return marks
+
+    def _unpacked(self, marks: int) -> bytes:
+        return f"{marks:0{len(self.lines)}b}".encode().translate(_FROM_DIGITS)
 
     def _texts(self, ends: Sequence[int]) -> list[str]:
         text = self._folded or ""

@@ -1,11 +1,11 @@
 """The loose search: what comes near a query of which no entity holds all words. Ranked, at most twenty, or nothing.
 
 1. The query is taken apart: see words. Each term answers with words of the memory: itself and what shares its stem,
-   else what differs by one letter, else longer words that hold it.
+   else what differs by one letter, else longer words that hold it; written as one or apart: see compounds.
 2. An entity's score is the sum over the terms of rarity times likeness, more in the name, some in the type; the types
    of its relations count, and its neighbours' names where something of its own is asked for too.
 3. Nothing is an answer unless a name was asked for, or half of what was asked for is there, of a list of three words
-   or more a third: words that the memory does not know weigh as much as the rarest that it knows.
+   or more a third, or a word that says enough by itself: see asked.
 
 The index belongs to whoever has taken it out of the snapshot's `word_index`; another caller meanwhile makes his own.
 With too little memory for it a smaller one is made, of what looks like the query's words alone, and dropped again.
@@ -20,13 +20,15 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from math import log
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
+from memory_app.graph.asked import Asked, Demand, demand_of
 from memory_app.graph.blocks import SPAN, Block
+from memory_app.graph.compounds import put_together, take_apart
 from memory_app.graph.graph import Graph
 from memory_app.graph.similarity import alike, answer_filter, kin, less_like
 from memory_app.graph.wordindex import Postings, WordIndex
-from memory_app.graph.words import Query, Term, read_query, words_of
+from memory_app.graph.words import Query, is_number, is_stop_word, read_query, words_of
 from memory_app.jsonl.records import EntityLine, RelationLine
 from memory_app.text import fold
 
@@ -44,16 +46,9 @@ _IN_NAME: Final = 1.5
 _IN_TYPE: Final = 0.7
 _IN_RELATION: Final = 0.6
 _AT_NEIGHBOUR: Final = 0.5
+_WHOLE_RELATION: Final = 1.7  # times the score where a relation's type is all that was asked for
+_MANY_STRONG: Final = 3  # rare words of a long query that cannot be together by chance
 _TOLD: Final = 0.6  # added to what the relation's type counts where its other end is asked for, too
-
-
-class _Asked(NamedTuple):
-    """A term, the words of the memory that answer it with their likeness, and how rare they are."""
-
-    term: Term
-    words: dict[str, float]
-    rarity: float
-    name_rarity: float
 
 
 def search(graph: Graph, query: str) -> list[EntityLine]:
@@ -83,9 +78,6 @@ class _Search:
         self._highest = log(1 + self._size / 0.5)
         self._lines: dict[int, EntityLine | None] = {}
         self._right_types: dict[str, bool] = {}
-        self._misses_name = False
-        self._misses_any = False  # then another ending is a reason to doubt
-        self._needed = 0.5
 
     def run(self) -> list[EntityLine]:
         asked = self._answered()
@@ -96,43 +88,38 @@ class _Search:
             rough = {order: score for order, score in rough.items() if self._has_type(order)}
         best = sorted(rough, key=lambda order: (-rough[order], order))[:_LOOKED_AT]
         best += [order for order in self._neighbours(best, asked) if order not in rough and self._has_type(order)]
-        total = self._total(asked)
-        self._misses_name = any(one.term.proper and not one.words for one in asked)
-        self._misses_any = any(not one.words and not one.term.weak and not one.term.run for one in asked)
-        # Of a sentence half has to be there, and of two words more than one; of longer lists, whose words are tried
-        # at a venture, more than one of three.
-        count = sum(not one.term.weak for one in asked)
-        self._needed = 0.5 if count <= 2 else 0.35
-        if self._misses_name or self._query.is_sentence:
-            self._needed = 0.6 if self._misses_name else 0.5
+        demand = demand_of(asked, self._query, self._highest)
         scored: dict[int, tuple[float, EntityLine]] = {}
         for order in best:
             line = self._line(order)
             if line is None:
                 continue
-            score, fits = self._score(line, asked, total)
+            score, fits = self._score(line, demand)
             if fits and score > scored.get(line.order, (0.0, line))[0]:
                 scored[line.order] = (score, line)
         ranked = sorted(scored.values(), key=lambda one: (-one[0], one[1].order))
         return [line for score, line in ranked[:MOST] if score >= _NEAR * ranked[0][0]]
 
-    def _answered(self) -> list[_Asked]:
+    def _answered(self) -> list[Asked]:
         vocabulary, index = self._index.vocabulary, self._index
-        answers = [kin(vocabulary, term) for term in self._query.terms]
+        terms = [part for term in self._query.terms for part in take_apart(index, term)]
+        answers = [kin(vocabulary, term) for term in terms]
         unknown = [at for at, found in enumerate(answers) if max(found.values(), default=0.0) < 0.9]
-        for at in sorted(unknown, key=lambda at: -len(self._query.terms[at].forms[0]))[:_LONG_SEARCHES]:
+        for at in sorted(unknown, key=lambda at: -len(terms[at].forms[0]))[:_LONG_SEARCHES]:
             has_kin = max(answers[at].values(), default=0.0) >= 0.65
-            for word, likeness in less_like(vocabulary, self._query.terms[at], has_kin).items():
+            for word, likeness in less_like(vocabulary, terms[at], has_kin).items():
                 answers[at].setdefault(word, likeness)
+        put_together(index, terms, answers)
         asked = []
-        for term, words in zip(self._query.terms, answers, strict=True):
+        for term, words in zip(terms, answers, strict=True):
             words = dict(sorted(words.items(), key=lambda one: -one[1])[:200])
             good = [word for word, likeness in words.items() if likeness >= 0.5] or list(words)
             in_names = sum(len(index.names.of(word)) for word in good)
             in_all = in_names + sum(
                 len(postings.of(word)) for word in good for postings in (index.texts, index.types, index.relations)
             )
-            asked.append(_Asked(term, words if in_all else {}, self._rarity(in_all), self._rarity(in_names)))
+            is_kind = bool(index.types.of(term.forms[0]))
+            asked.append(Asked(term, words if in_all else {}, self._rarity(in_all), self._rarity(in_names), is_kind))
         return asked
 
     def _rarity(self, holding: int) -> float:
@@ -154,7 +141,7 @@ class _Search:
             )
         return self._right_types[line.entity_type]
 
-    def _rough(self, asked: list[_Asked]) -> dict[int, float]:
+    def _rough(self, asked: list[Asked]) -> dict[int, float]:
         """Scores by the index alone, of those entities that can be among the best."""
         scores: dict[int, float] = {}
         for one in sorted(asked, key=lambda one: (one.term.weak, -one.rarity)):
@@ -176,7 +163,7 @@ class _Search:
                 scores[order] = scores.get(order, 0.0) + value
         return scores
 
-    def _fields(self, one: _Asked) -> Iterator[tuple[Postings, float, float]]:
+    def _fields(self, one: Asked) -> Iterator[tuple[Postings, float, float]]:
         yield self._index.names, _IN_NAME, one.name_rarity
         yield self._index.types, _IN_TYPE, one.rarity
         yield self._index.texts, 1.0, one.rarity
@@ -199,7 +186,7 @@ class _Search:
                     if entity is not None:
                         yield entity.order
 
-    def _neighbours(self, orders: list[int], asked: list[_Asked]) -> list[int]:
+    def _neighbours(self, orders: list[int], asked: list[Asked]) -> list[int]:
         """Entities beside those whose name was asked for."""
         found: dict[int, None] = {}
         for order in orders[:10]:
@@ -212,28 +199,15 @@ class _Search:
                     found.setdefault(other.order)
         return [order for order in found if order not in orders][:_LOOKED_AT]
 
-    def _total(self, asked: list[_Asked]) -> float:
-        """What an entity that has all of it would be worth."""
-        known_runs = {one.term.run for one in asked if one.words}
-        total = 0.0
-        for one in asked:
-            if one.words:
-                total += one.rarity * one.term.weight * (0.3 if one.term.weak else 1.0)
-            elif one.term.weak:
-                continue
-            elif one.term.run:  # pieces over the border of two words are in no text
-                total += self._highest * one.term.weight * (0.25 if one.term.run in known_runs else 1.0)
-            else:
-                total += self._highest * (1.5 if one.term.proper else 1.0)
-        return total or 1.0
-
-    def _score(self, line: EntityLine, asked: list[_Asked], total: float) -> tuple[float, bool]:
+    def _score(self, line: EntityLine, demand: Demand) -> tuple[float, bool]:
+        asked = demand.asked
         name, kind = words_of(line.name), words_of(line.entity_type)
         texts = [words_of(text) for text in _some(line.observations())]
         relations, neighbours = self._around(line)
         told_type, told_name = self._told(line, asked)
         score = held = named = beside = 0.0
-        strong, beside_it = 0, False
+        strong, beside_it, told_whole, has = 0, False, 0, 0
+        led: list[Asked] = []
         single = [0.0] * len(texts)
         # All that a term is compared with: most terms have nothing in common with an entity.
         everything = {*name, *kind, *relations[0], *relations[1], *neighbours, *told_name}.union(*texts)
@@ -262,37 +236,48 @@ class _Search:
             if not like:
                 beside += _best(one.words, neighbours) * _AT_NEIGHBOUR * one.name_rarity * weight
                 like = 0.7 * _best(one.words, neighbours)
-            sure = like**2 if self._misses_any and like < 0.95 else 1.0 if like >= 0.7 else like
+            sure = like**2 if demand.misses_any and like < 0.95 else 1.0 if like >= 0.7 else like
             held += sure * one.rarity * one.term.weight * (0.3 if one.term.weak else 1.0)
             if like >= 0.7 and one.rarity > 0.25 * self._highest and not one.term.run:
-                strong += not one.term.weak
+                strong += not one.term.weak and one.term.weight == 1.0
                 beside_it |= one.term.weak and not one.term.exact  # "number" says something beside "frame", "is" not
+            told_whole += as_source >= 0.95
+            if one in demand.leading and max(in_name, in_type, in_texts) >= demand.lead_needs:
+                led.append(one)
+            has += one in demand.wanted and like >= 0.6
             as_name = max(in_name, in_told)
-            sure_name = 0.9 if self._misses_name else 0.6
+            sure_name = 0.9 if demand.misses_name else 0.6
             if as_name >= sure_name and not one.term.weak and one.name_rarity >= 0.4 * self._highest:
                 # "code" is not the name of "Coding Style" where nothing else that was asked for is there.
-                sureness = as_name**2 if self._misses_any else 1.0
-                named += sureness * max(self._share(one, name), self._share(one, told_name))
+                sureness = as_name**2 if demand.misses_any else 1.0
+                named += sureness * max(self._share(one, name, kind), self._share(one, told_name, []))
             for at, likeness in enumerate(likes):
                 single[at] += likeness * one.rarity * weight
+        if demand.misses_number and any(map(is_number, name)):
+            named = 0.0  # "PR #2099" is not "PR #1456"
         if score:
             score += beside
         score += 0.15 * max(single, default=0.0)
-        share = held / total
+        share = held / demand.total
+        lacks = len(demand.wanted) - has
         score *= 0.5 + 0.5 * min(1.0, share)
         if named >= 0.95:
             score *= 1.15
+        if told_whole == len(asked):
+            score *= _WHOLE_RELATION
         if self._query.phrases:
             whole = fold("\n".join((line.name, line.entity_type, *line.observations())))
             score *= 1.0 + sum(phrase in whole for phrase in self._query.phrases)
         fits = (
-            share >= self._needed
+            share >= demand.needed
+            or (bool(led) and (lacks <= demand.may_lack or any(one.term.proper for one in led)))
             or (named >= 0.4 and share >= (0.12 if named >= 0.95 or _is_title(line.name) else 0.4))
-            or (strong >= 1 and strong + beside_it >= 2 and share >= (0.6 if self._misses_name else 0.25))
+            or (strong >= _MANY_STRONG and share >= 0.12)
+            or (strong >= 1 and strong + beside_it >= 2 and share >= (0.6 if demand.misses_name else 0.25))
         )
         return score, bool(score) and fits
 
-    def _told(self, line: EntityLine, asked: list[_Asked]) -> tuple[list[str], list[str]]:
+    def _told(self, line: EntityLine, asked: list[Asked]) -> tuple[list[str], list[str]]:
         """Of a relation that says what is asked of another ("who manages Acme"): words of its type, and of that name.
 
         Who is asked for is the source, unless the query names it.
@@ -313,8 +298,9 @@ class _Search:
                 best = (found, kind, target)
         return best[1], best[2]
 
-    def _share(self, one: _Asked, name: list[str]) -> float:
-        """How much of what the name says the term asks for."""
+    def _share(self, one: Asked, name: list[str], kind: list[str]) -> float:
+        """How much of what the name says the term asks for. What the type says, too, or every name, is left out, and
+        numbers where a word is asked for."""
         if not name or (len(name) > 1 and self._index.types.of(one.term.forms[0])):  # "insurance" names no insurance
             return 0.0
         weights = {
@@ -322,6 +308,13 @@ class _Search:
             for word in name
             if len(word) > 1 or not word.isascii()  # the "O" of "O'Neill" is nothing that a name can be missed by
         }
+        by_word = not one.term.forms[0].isdigit()
+        telling = {
+            word: weight
+            for word, weight in weights.items()
+            if word in one.words or not (word in kind or (by_word and word.isdigit()) or is_stop_word(word))
+        }
+        weights = telling or weights
         whole = sum(weights.values()) or 1.0
         asked_for = [word for word in weights if one.words.get(word, 0.0) >= 0.6]
         # Who asks for a pair of characters asks for each of them, and for both parts with "wifi" of "Wi-Fi".

@@ -58,11 +58,20 @@ def _likeness_at(one: str, other: str, length: int) -> float:
     if rest in known and length >= 6 and len(more) >= 4 and more not in known:
         return 0.6  # the first part of a compound
     if rest in known and (not more or more in known):
+        if length == 3 and one[0] < "\u0370" and not _may_follow_short(one, rest, more):
+            return 0.0
         short = 0.12 if length == 3 and one[0] < "\u0590" else 0.0
         return max(0.5, 0.9 - 0.03 * (len(rest) + len(more)) - short)
     if length >= 6 and length >= 0.6 * max(len(one), len(other)) and len(more) <= 5:
         return 0.6
     return 0.0
+
+
+def _may_follow_short(word: str, rest: str, more: str) -> bool:
+    """Whether endings are light enough for a stem of three Latin letters: "Boris" is not "born", nor "Peter" "pet"."""
+    if more:
+        return len(rest) + len(more) <= 2 or max(len(rest), len(more)) >= 4
+    return len(rest) == 1 or rest in ("es", "ed") or rest[0] == word[2]  # "buses", "running"
 
 
 def _shared(one: str, other: str) -> int:

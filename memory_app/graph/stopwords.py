@@ -97,7 +97,7 @@ STOP_WORDS: Final = (
     "icin gibi var yok degil ben sen biz siz onlar benim senin onun bizim simdi hakkinda olan zaman musun "
     "misin "
     # Vietnamese, Indonesian
-    "la va cua o voi cho khong co mot cac nhung nay do gi ai dau khi nao tai sao the nao bao nhieu toi ban "
+    "bi la va cua o voi cho khong co mot cac nhung nay do gi ai dau khi nao tai sao the nao bao nhieu toi ban "
     "anh chi "
     "yang dan atau di ke dari untuk dengan pada adalah itu ini apa siapa dimana mana kapan mengapa kenapa "
     "bagaimana berapa "
@@ -136,7 +136,7 @@ STOP_WORDS: Final = (
 )
 AMBIGUOUS: Final = (
     "car war hat die son sole come dove pour men man van may will art main sin sur on do to or nor per tu "
-    "al ten my ma mi ta "
+    "al ten ma mi ta "
     "son bin bor dos dan mana ada kan ben dia ai an ban co ne ja je de la le as es me os se te us it is am "
     "she he so too "
     "sa si su var vi ton ens ora fra ok"
@@ -155,7 +155,7 @@ WEAK_WORDS: Final = (
     "informazioni "
     "preferito preferita chiama gebruiker naam mensen имя человек люди информация любимый любимая имени "
     "зовут imie osoba "
-    "ludzie ulubiony ulubiona isim kisi favori adi kim nimi henkilo nev szemely namn navn "
+    "ludzie ulubiony ulubiona ulubione isim kisi favori adi kim nimi henkilo nev szemely namn navn "
     # What one asks of whatever is named beside it; what was written down is seldom this word
     "address location role job occupation profession status phone telephone number email contact description "
     "summary overview "
@@ -178,6 +178,80 @@ WEAK_WORDS: Final = (
     "يحب גר גרה עובד עובדת אוהב אוהבת "
     "yasayan yasayanlar calisan calisanlar yasar calisir "
     "रहता रहती पसंद 살아요 살아 살고 좋아해 좋아하는 일해요"
+)
+# What one asks about a thing that is named beside it: hardly missed, and never all that an answer is built on.
+ATTRIBUTES: Final = (
+    # English
+    "account accounts age agenda algorithm amount amounts analysis answer approach appointment architecture area "
+    "author background balance bill booking brand budget calories capacity cause class code color colour comment "
+    "comments condition conditions config configuration confirmation cost costs country coverage credentials "
+    "dashboard dashboards date dates day days deadline decision decisions definition delivery dependencies "
+    "dependency deployment design difference discount documentation docs dosage dose due duration error errors "
+    "example examples experience expiration expiry feature features fee fees feedback format goal goals guide "
+    "health height history hobby hobbies hour hours idea ideas implementation index ingredients instructions "
+    "insurance integration interest interests inventory issue issues item items key language languages length "
+    "lesson lessons level license licence limit limits link links log logs long maintenance management manual "
+    "mapping material meaning medication meeting meetings method methods model models nationality news occasion "
+    "opening opinion option options order orders origin outcome owner owners page parameter parameters password "
+    "passwords path pattern patterns payment payments performance permissions personality plan planned points plans "
+    "policy policies position premium price prices pricing problem problems procedure procedures process progress "
+    "project projects purpose quantity quote rate rates rating reason reasons recommendation renewal repair "
+    "report reports requirement requirements reservation restriction restrictions result results review reviews "
+    "roadmap routine routines rule rules salary schedule schema score season series service services session "
+    "sessions setting settings setup shift size skill skills solution spec specification specs start state "
+    "statistics status step steps story strategy style subject support symptoms system target task tasks team "
+    "teams technique technology temperature template terms test tests ticket tickets time timeline times tips "
+    "title tool tools tracking training treatment trip updates update upgrade url usage value values version "
+    "versions visit warranty website weather week weight workflow year years monday tuesday wednesday thursday "
+    "friday saturday sunday january february march april june july august september october november december "
+    # German
+    "alter anfang anleitung ausgabe beginn bestellung betrag bewertung dauer datum einstellung einstellungen ende "
+    "farbe fehler frist gehalt geschichte gewicht grosse grund hohe konfiguration kosten lange lang menge miete "
+    "passwort preis preise rechnung regel regeln reparatur sprache sprachen stand tag termin termine uhrzeit "
+    "ursache vertrag wartung ziel ziele zeit zeiten zustand "
+    # French
+    "abonnement annee but cout couts couleur debut delai duree etat facture fin heure heures histoire horaire "
+    "horaires langue langues loyer modele motif objectif passe plat poids prix probleme projet raison recette "
+    "rendez salaire taille tarif vous "
+    # Spanish, Portuguese, Italian
+    "ano anos causa codigo colore coste costo custo data datas dia dias dieta durata duracion duracao edad "
+    "edicion empleo eta estado fecha fechas giorno hora horas horario horarios idade idioma idiomas inicio lingua "
+    "linguas lingue medida meta metas modelo motivo obiettivo objetivo orario orari ora peso precio preco "
+    "presupuesto prezzo problema proyecto reserva salario senha stato stipendio talla taglia tamano tamanho tempo "
+    "tiempo vez hace "
+    # Dutch, Scandinavian, Finnish
+    "bedrag doel duur grootte kleur leeftijd prijs taal tijd tijden wachtwoord alder dato farg farge farve pris "
+    "sprak sprog storlek storrelse tid tidpunkt aika hinta ika kieli koko paiva paivamaara vari "
+    # Polish, Czech, Hungarian, Turkish, Indonesian
+    "cel cena czas godzina haslo jezyk kolor koszt rozmiar wiek barva cas heslo jazyk velikost vek ar idopont kor "
+    "meret szin dil fiyat fiyati hedef rengi renk saat sifre sure tarih tarihi yas yasi harga jadwal tanggal umur "
+    "usia waktu warna "
+    # Russian, Ukrainian, Greek
+    "возраст время график дата день стоимость размер пароль причина расписание срок сроки цвет цель цена язык "
+    "языки вартість вік колір мета мова розмір розклад термін ціна час ηλικια ημερομηνια τιμη ωρα χρωμα "
+    # Arabic, Hebrew, Hindi, Korean
+    "تاريخ سعر ثمن لون موعد وقت عمر لغة סיסמה גיל זמן מחיר צבע שעה תאריך कीमत उम्र तारीख रंग समय 가격 나이 날짜 비밀번호 "
+    "시간 색 색깔 일정 언어 "
+    # Verbs of questions: what was written down is seldom this one
+    "keep keeps kept decide decided decides mention mentioned happen happens happened agree agreed ask asked "
+    "call called bring give gave take takes took make makes made go goes went come comes came going coming "
+    "leave leaves left begin begins began starts started end ends ended finish finished buy bought pay pays "
+    "paid own owns handle handles handled charge charges run runs stay stays stayed meet meets met talk "
+    "talked speak speaks spoke discuss discussed change changed move moved planning think thinks feel feels "
+    "wear believe seem belong belongs mean means still yet ever again exactly kind kommt kommen kam liegt "
+    "liegen steht stehen macht machen gemacht geht gehen kostet gehort beginnt endet sagt gesagt findet "
+    "braucht bekommt heissen bleibt noch eigentlich vient viennent fait font faire va vont coute appartient "
+    "commence finit dit pense parle prend prefere encore deja viene vienen hacen hacer van cuesta cuestan "
+    "empieza termina dice dijo piensa habla pertenece todavia vem vao faz fazem custa custam comeca disse "
+    "fala pertence ainda vengono fa fanno fare vanno costa costano inizia finisce parla appartiene ancora "
+    "komt komen gaat gaan ligt liggen staat staan doet doen maakt kost begint eindigt zegt hoeveel nog kommer "
+    "ligger ligg gar gor star kostar heter sager borjar slutar laver gjor siger ligge koster hedder begynner "
+    "tulee menee tekee maksaa alkaa loppuu sanoo sijaitsee przychodzi przyjdzie idzie robi kosztuje zaczyna "
+    "konczy mowi lezy stoi prijde prichazi jde dela stoji zacina konci rika lezi jon megy csinal kerul "
+    "kezdodik geliyor gidiyor yapiyor tutuyor basliyor bitiyor kaliyor diyor datang pergi melakukan dimulai "
+    "berakhir приходит идет делает стоит начинается заканчивается говорит находится лежит занимается "
+    "приходить йде робить коштує починається каже знаходиться лежить займається ερχεται παει κανει κοστιζει "
+    "αρχιζει λεει βρισκεται يفعل يأتي يذهب يكلف يبدأ يقول עושה בא הולך עולה מתחיל אומר נמצא "
 )
 # Phrases of scripts that write no spaces: longer ones are taken out first.
 PHRASES: Final = (
@@ -206,7 +280,7 @@ PHRASES: Final = (
 # What follows the stem of a word, in any of the languages: endings of cases, numbers, persons and tenses.
 ENDINGS: Final = (
     # English
-    "s es ed d ing er ers or ors ly y ies ied ion ions tion tions ation ations ment ments ness al able ible "
+    "iness ily s es ed d ing er ers or ors ly y ies ied ion ions tion tions ation ations ment ments ness al able ible "
     "ive ist ists ism "
     "ner ners ning ting ping ming ding ging bing ling ned ted ped med ded ged bed led e ic ical ity ian "
     "ians an ans ish tic fully ful ally "
@@ -285,11 +359,26 @@ PREFIXES: Final = "وال بال كال فال لل ال و ف ب ل ك ي ت ن
 # After an apostrophe: English, and Turkish cases.
 AFTER_APOSTROPHE: Final = (
     "s t re ve ll d m in un nin nun i u a e ya ye yi yu da de ta te dan den tan ten nda nde na ne la le yla "
-    "yle lu li daki deki taki teki"
+    "yle lu li daki deki taki teki dakiler dekiler takiler tekiler"
 )
 # In a language that gives every noun a capital, one tells no name.
 NOUNS_HAVE_CAPITALS: Final = (
     "wer wo wann was wie warum welche welcher welches hat haben ist sind der das dem den eine ein einen "
     "einer mein meine "
     "meinen und von vom im am gibt fur gegen mit bei zum zur"
+)
+# Months, the twelve in a row: what stands beside a day or a year may be written as a number elsewhere.
+MONTHS: Final = (
+    "january jan januar janvier enero janeiro gennaio januari stycznia leden ledna ocak января січня",
+    "february feb februar fevrier febrero fevereiro febbraio februari lutego unor unora subat февраля лютого",
+    "march mar marz mars marzo marco maart marca brezen brezna mart марта березня",
+    "april apr avril abril aprile kwietnia duben dubna nisan апреля квітня",
+    "may mai mayo maio maggio mei maja kveten kvetna mayis мая травня",
+    "june jun juni juin junio junho giugno czerwca cerven cervna haziran июня червня",
+    "july jul juli juillet julio julho luglio lipca cervenec cervence temmuz июля липня",
+    "august aug aout agosto augustus augusti sierpnia srpen srpna agustos августа серпня",
+    "september sep sept septembre septiembre setembro settembre wrzesnia zari eylul сентября вересня",
+    "october oct oktober octobre octubre outubro ottobre pazdziernika rijen rijna ekim октября жовтня",
+    "november nov novembre noviembre novembro listopada listopad listopadu kasim ноября листопада",
+    "december dec dezember decembre diciembre dezembro dicembre grudnia prosinec prosince aralik декабря грудня",
 )

@@ -20,9 +20,10 @@ _MOST_TERMS: Final = 32  # of one query: more words make no difference to what i
 _CAMEL: Final = re.compile("(?<=[a-zß-öø-ÿа-яё])(?=[A-ZÀ-ÖØ-ÞА-ЯЁ])")
 _HYPHENED: Final = re.compile("[^\\W\\d_][^\\W_]*(?:[-\u2010\u2011][^\\W_]+)+")
 _HYPHENS: Final = re.compile("[-\u2010\u2011]")
-_HAS_CAMEL: Final = re.compile("[a-zß-öø-ÿа-яё][A-ZÀ-ÖØ-ÞА-ЯЁ]")  # as _CAMEL, which takes half as long again to find
+# As _CAMEL, at a quarter of the time: of most texts only the capitals are looked at.
+_HAS_CAMEL: Final = re.compile("[A-ZÀ-ÖØ-ÞА-ЯЁ](?<=[a-zß-öø-ÿа-яё].)")
 _LATIN_WORD: Final = re.compile("[^\\W_]+")
-_NO_ASCII_WORD: Final = {code: " " for code in range(128) if not chr(code).isalnum()}
+_ASCII_WORDS: Final = "".join(character if character.isalnum() else " " for character in map(chr, range(128)))
 _HAN: Final = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff"
 _HIRAGANA: Final = "\u3041-\u3096\u309d\u309e"
 _VOICING: Final = "\u3099\u309a"
@@ -46,6 +47,9 @@ _QUOTED: Final = re.compile('["“”„«»「」『』]([^"“”„«»「」
 _FILTER: Final = re.compile(
     "\\b(?:entity_?)?(?:type|kind)\\s*[:=]\\s*(?:\"([^\"]+)\"|'([^']+)'|([^\\s\"',;]+))", re.IGNORECASE
 )
+# "CI", "IT", "US": no stop words, as "ci", "it", "us" are; nor an operator between words.
+_ABBREVIATION: Final = re.compile(r"\b(?!(?:AND|OR|NOT|THE)\b)[A-Z]{2,4}\b")
+_CAPITALS: Final = re.compile(r"\b[A-Z]{2,}\b")
 _APOSTROPHES: Final = re.compile("['\u2019\u02bc`]")
 
 
@@ -58,6 +62,8 @@ class Term(NamedTuple):
     proper: bool = False  # a name, by its capital letter
     run: int = 0  # pieces of one number belong to one text without spaces; 0 for a word
     exact: bool = False  # stands for itself alone: no other ending, no misspelling
+    abbreviation: bool = False  # in capitals
+    attribute: bool = False  # what is asked about another word: hardly missed
 
 
 class Query(NamedTuple):
@@ -70,9 +76,13 @@ class Query(NamedTuple):
 
 
 def words_of(text: str) -> list[str]:
-    """The words and pieces of a text."""
-    folded = fold(text)
-    found = _split(folded)
+    """The words and pieces of a text, those in ASCII first: the others take ten times as long."""
+    if text.isascii():
+        found = _split(fold(text))
+    else:
+        parts = text.split()
+        found = _split(fold(" ".join([part for part in parts if part.isascii()])))
+        found += _split(fold(" ".join([part for part in parts if not part.isascii()])))
     if _HAS_CAMEL.search(text):
         found += _split(fold(_CAMEL.sub(" ", text)))
     return found
@@ -94,7 +104,7 @@ def _joined(folded: str) -> Iterator[tuple[list[str], str]]:
 def _split(folded: str) -> list[str]:
     found = [whole for _, whole in _joined(folded)]
     if folded.isascii():
-        found += folded.translate(_NO_ASCII_WORD).split()
+        found += folded.translate(_ASCII_WORDS).split()
         return found
     for han, hiragana, spaceless, word in _PIECES.findall(_JOINERS.sub("", folded)):
         if word:
@@ -128,24 +138,32 @@ class _Lists(NamedTuple):
     stop: frozenset[str]
     ambiguous: frozenset[str]
     weak: frozenset[str]
-    phrases: re.Pattern[str]
+    attributes: frozenset[str]
     after_apostrophe: frozenset[str]
     nouns_have_capitals: frozenset[str]
+    months: dict[str, int]
 
 
 @functools.cache
 def _lists() -> _Lists:
-    phrases = sorted(fold(stopwords.PHRASES).split(), key=len, reverse=True)
     ambiguous = frozenset(fold(stopwords.AMBIGUOUS).split())
     stop = fold(stopwords.STOP_WORDS).split()
     return _Lists(
         frozenset([*stop, *(word.translate(_SEMITIC) for word in stop)]) - ambiguous,
         ambiguous,
         frozenset(fold(stopwords.WEAK_WORDS).split()),
-        re.compile("|".join(map(re.escape, phrases))),
+        frozenset(fold(stopwords.ATTRIBUTES).split()),
         frozenset(stopwords.AFTER_APOSTROPHE.split()),
         frozenset(stopwords.NOUNS_HAVE_CAPITALS.split()),
+        {name: at for at, names in enumerate(stopwords.MONTHS, 1) for name in fold(names).split()},
     )
+
+
+@functools.cache
+def _phrases() -> re.Pattern[str]:
+    """Stop words of scripts without spaces. Compiling them takes as long as all lists: it waits for a query in one."""
+    phrases = sorted(fold(stopwords.PHRASES).split(), key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, phrases)))
 
 
 @functools.cache
@@ -153,6 +171,16 @@ def endings() -> frozenset[str]:
     """What may follow the stem of a word."""
     korean = fold(stopwords.KOREAN_ENDINGS).split()
     return frozenset([*fold(stopwords.ENDINGS).split(), *(word.translate(_SEMITIC) for word in korean), *korean])
+
+
+def is_stop_word(word: str) -> bool:
+    """Whether a folded word says nothing in any of the languages."""
+    return word in _lists().stop
+
+
+def is_number(word: str) -> bool:
+    """Whether a word is a number of something, as those of tickets and versions are, and no year."""
+    return word.isdigit() and not _is_year(word)
 
 
 def read_query(query: str) -> Query:
@@ -165,9 +193,19 @@ def read_query(query: str) -> Query:
     leftover: dict[tuple[str, ...], Term] = {}
     is_sentence = re.search("[?\uff1f\u061f;]", rest) is not None
     stopped = False
+    shouted = set() if rest.isupper() else {fold(found) for found in _CAPITALS.findall(rest)}
+    abbreviations = set() if rest.isupper() else {fold(found) for found in _ABBREVIATION.findall(rest)}
     wholes = {part: whole for parts, whole in _joined(fold(rest)) for part in parts}
-    for at, (word, run, capital) in enumerate(_query_words(rest, lists)):
+    words = list(_query_words(rest, lists))
+    dates = {at: forms for at in range(len(words)) if (forms := _of_date(words, at, lists))}
+    for at, (word, run, capital) in enumerate(words):
+        if at in dates:
+            terms.setdefault(dates[at], Term(dates[at], exact=True))
+            continue
         forms = (word,) if run else tuple(_forms(word)) if "\u0590" <= word[0] <= "\u06ff" else (word,)
+        if word in abbreviations:
+            terms.setdefault(forms, Term(forms, proper=at > 0, abbreviation=True))
+            continue
         if forms[0] in lists.stop or word in lists.stop:
             is_sentence = stopped = True
             continue  # a query of such words alone asks for nothing that the earlier stages would not have found
@@ -183,7 +221,12 @@ def read_query(query: str) -> Query:
         elif run:
             term = Term(forms, _weight(word), weak=_is_hiragana(word), run=run, exact=len(word) > 1)
         else:
-            term = Term(forms, proper=capital and at > 0)
+            if word.isdigit() and len(word) == 1:
+                terms.setdefault(forms, Term(forms, 0.5))
+                continue
+            term = Term(
+                forms, proper=capital and at > 0, abbreviation=word in shouted, attribute=word in lists.attributes
+            )
         terms.setdefault(forms, term)
     chosen = list(terms.values())[:_MOST_TERMS]
     if chosen and all(term.weak for term in chosen):
@@ -194,6 +237,31 @@ def read_query(query: str) -> Query:
         chosen = list(leftover.values())[:_MOST_TERMS]
     typed = tuple(word for text in types for word in words_of(text))
     return Query(tuple(chosen), typed, tuple(filter(None, phrases)), is_sentence)
+
+
+def _of_date(words: list[tuple[str, int, bool]], at: int, lists: _Lists) -> tuple[str, ...]:
+    """The forms of a word that is the month or the day of a date: "march" beside a number, "03" and "09" beside a year.
+
+    Empty for any other word.
+    """
+    word = words[at][0]
+    beside = [words[other][0] for other in (at - 1, at + 1) if 0 <= other < len(words)]
+    if word in lists.months:
+        month = lists.months[word]
+        return (word, f"{month:02}", f"{month}") if any(other.isdigit() for other in beside) else ()
+    if not word.isdigit() or len(word) > 2 or word == "0":
+        return ()
+    if any(other in lists.months for other in beside):
+        return (word, f"{int(word):02}" if len(word) == 1 else word.lstrip("0"))
+    if at and _is_year(words[at - 1][0]) and at + 1 < len(words) and words[at + 1][0].isdigit() and 0 < int(word) < 13:
+        return (word, *fold(stopwords.MONTHS[int(word) - 1]).split())  # of 2024-03-09, as it is written by machines
+    if at > 1 and _is_year(words[at - 2][0]) and words[at - 1][0].isdigit() and len(words[at - 1][0]) <= 2:
+        return (word, word.lstrip("0") or word)
+    return ()
+
+
+def _is_year(word: str) -> bool:
+    return len(word) == 4 and word.isdigit() and word[:2] in ("19", "20")
 
 
 def _query_words(query: str, lists: _Lists) -> Iterator[tuple[str, int, bool]]:
@@ -214,7 +282,7 @@ def _query_words(query: str, lists: _Lists) -> Iterator[tuple[str, int, bool]]:
         if word:
             yield word, 0, word in capitals
             continue
-        for part in lists.phrases.sub(" ", han or hiragana or spaceless).split():
+        for part in _phrases().sub(" ", han or hiragana or spaceless).split():
             piece = unicodedata.normalize("NFC", part)  # as `words_of` takes hiragana with its voicing marks
             if hiragana and len(piece) < 2:
                 continue

@@ -136,7 +136,7 @@ def reading_of(
     known_end: bytes = b"",
 ) -> Reading:
     """A reading of the file; `before` is the previous one, if any. `known_end` is a last line that is no record and was
-    there before: it is no sign of a cut.
+    there before the file was cut: it is no sign of a cut.
     """
     now, wall = time.monotonic(), time.time()
     end = _end_of(data, len(known_end) + 1)

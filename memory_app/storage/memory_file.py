@@ -273,7 +273,9 @@ class MemoryFile:
         last = None
         if before is not None and before.signature is not None and before.reading is not None:
             last = before.signature, before.reading
-        known_end = before.graph.tail[-1].rstrip() if before is not None and before.graph.tail else b""
+        known_end = b""
+        if last is not None and not last[1].is_cut and before is not None and before.graph.tail:
+            known_end = before.graph.tail[-1].rstrip()
         reading = inplace.reading_of(signature, links, data, self._rest.since(signature), last, known_end)
         if last is not None and last[0] == signature and before is not None and before.graph is not snapshot.graph:
             reading = reading._replace(origin=Origin.IN_PLACE)  # a change that no stamp shows

@@ -30,6 +30,8 @@ from memory_app.disk import calls
 from memory_app.disk.calls import Signature
 
 REPLACED: Final = re.compile(r"\.\d{8}T\d{6}Z\.replaced")
+_FORM: Final = "%Y%m%dT%H%M%SZ"
+_ENDING: Final = ".replaced"
 
 _MOST: Final = 10
 """Names that stay. A program that writes in place all day beside us must not fill the disk, nor use up descriptors."""
@@ -111,9 +113,10 @@ class Replaced:
         """Steps 1 and 2. None if the file at `target` is not the expected one any more. OSError if it has
         disappeared.
         """
-        seconds = self._now()
+        # Later than all others: a name before them, free again once they were thinned, would be the next to go.
+        seconds = max([self._now(), *(_time_of(entry) + 1 for entry in _names(target))])
         while True:
-            name = f"{target}.{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(seconds))}.replaced"
+            name = f"{target}.{time.strftime(_FORM, time.gmtime(seconds))}{_ENDING}"
             try:
                 signature = link_present(target, name, expected)
                 return None if signature is None else Kept(signature, name)
@@ -173,12 +176,9 @@ class Replaced:
             self._watch()
 
     def _thin(self, target: str) -> None:
-        folder, name = os.path.split(target)
-        with contextlib.suppress(OSError):
-            found = [entry for entry in os.listdir(folder) if entry.startswith(name)]
-            found = sorted(entry for entry in found if REPLACED.fullmatch(entry[len(name) :]))
-            for entry in found[:-_MOST]:
-                calls.remove_if_possible(os.path.join(folder, entry))
+        folder = os.path.dirname(target)
+        for entry in sorted(_names(target))[:-_MOST]:
+            calls.remove_if_possible(os.path.join(folder, entry))
 
     def _watch(self) -> None:
         """Check each inode until its time is over, or for the last time once the process ends."""
@@ -210,6 +210,26 @@ def _look(one: _Watched, last: bool) -> _Watched | None:
         return one
     calls.close_if_possible(one.descriptor)
     return None
+
+
+def _names(target: str) -> list[str]:
+    """The second names beside the file, those of other processes too; none if the folder cannot be listed."""
+    folder, name = os.path.split(target)
+    try:
+        entries = os.listdir(folder or ".")
+    except OSError:
+        return []
+    return [entry for entry in entries if entry.startswith(name) and REPLACED.fullmatch(entry[len(name) :])]
+
+
+def _time_of(name: str) -> int:
+    """The time in a second name, in seconds since the epoch; 0 if it is none."""
+    from calendar import timegm  # slow to load, and hardly ever needed
+
+    try:
+        return timegm(time.strptime(name.removesuffix(_ENDING).rpartition(".")[2], _FORM))
+    except ValueError:
+        return 0
 
 
 def _is_at(path: str, expected: Signature) -> bool:

@@ -22,7 +22,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
-from memory_app.tools.nearly_json import decoded, decoded_twice, looks_like_json, why_not
+from memory_app.tools.nearly_json import decoded, decoded_row, decoded_twice, looks_like_json, why_not
 from memory_app.tools.spellings import (
     CALL_KEYS,
     CALL_WORDS,
@@ -177,12 +177,16 @@ class _Call:
     def _items(self, value: object) -> list[object]:
         expected = f"an array, each item {self._shape.item}"
         held = decoded_twice(value) if isinstance(value, str) else value
+        if held is None and isinstance(value, str):
+            held = decoded_row(value)
         for _ in range(_DEEPEST_WRAPPING):
             if isinstance(held, dict) and (inner := take_if_one(held, self._shape.outer)) is not None:
                 if not self._holds_items(inner) or take_if_one(held, self._shape.slots[0]) is not None:
                     break
                 held = decoded(inner) if isinstance(inner, str) else inner
-            elif isinstance(held, list) and len(held) == 1 and isinstance(held[0], list) and held[0]:
+            elif isinstance(held, list) and len(held) == 1 and isinstance(held[0], list):
+                if not any(isinstance(item, dict) for item in held[0]):
+                    break
                 held = held[0]
             else:
                 break

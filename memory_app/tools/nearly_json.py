@@ -2,7 +2,7 @@
 
 Rules:
 - JSON is read as JSON. Other text is read only if every token has one meaning: quotes of either kind around a string
-  without an escape that the two languages read differently, commas before a closing bracket, bare keys.
+  without an escape that the two languages read differently, commas before a closing bracket, bare keys, comments.
 - A string is returned exactly as it was written; nothing is guessed within one.
 """
 
@@ -17,7 +17,9 @@ _LONGEST_BY_HAND: Final = 1 << 20
 
 _FENCE: Final = re.compile(r"\s*```[A-Za-z0-9]*[ \t]*\r?\n?(.*?)\s*```\s*", re.DOTALL)
 _TOKEN: Final = re.compile(
-    r"""\s+|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[\[\]{}:,]|-?[0-9][0-9.eE+-]*|[A-Za-z_][A-Za-z_0-9]*""", re.DOTALL
+    r"""\s+|//[^\n]*|\#[^\n]*|/\*.*?\*/"""
+    r"""|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[\[\]{}:,]|-?[0-9][0-9.eE+-]*|[A-Za-z_][A-Za-z_0-9]*""",
+    re.DOTALL,
 )
 _CONSTANTS: Final = {"True": "true", "False": "false", "None": "null", "true": "true", "false": "false", "null": "null"}
 _ESCAPE: Final = re.compile(r"""\\(?:(['"\\nrtbf/])|u([0-9a-fA-F]{4})|(.))""", re.DOTALL)
@@ -49,7 +51,7 @@ def read(text: str) -> object:
 
 
 def _tokens(text: str) -> list[str]:
-    """The tokens without white space."""
+    """The tokens without white space and comments."""
     found: list[str] = []
     position = 0
     while position < len(text):
@@ -57,7 +59,10 @@ def _tokens(text: str) -> list[str]:
         if match is None:
             raise ValueError(f"nothing that JSON or Python has at character {position}")
         position = match.end()
-        if not match[0].isspace():
+        if match[0][0] in "/#":
+            if position == len(text):
+                raise ValueError("a remark behind the value, as texts have it")
+        elif not match[0].isspace():
             found.append(match[0])
     return found
 
@@ -106,6 +111,28 @@ def decoded_twice(text: str) -> object:
             return None
         return decoded(inner)
     return decoded(text)
+
+
+def decoded_row(text: str) -> object:
+    """The objects of a text that holds several, one after the other with commas, line ends or nothing between them;
+    None if it holds anything else."""
+    if not text.lstrip().startswith("{") or len(text) > _LONGEST_BY_HAND:
+        return None
+    try:
+        tokens = _tokens(text)
+    except ValueError:
+        return None
+    row: list[str] = []
+    depth = 0
+    for token, following in zip(tokens, [*tokens[1:], ""], strict=True):
+        depth += (token in ("{", "[")) - (token in ("}", "]"))
+        row.append(token)
+        if depth == 0 and token == "}" and following == "{":
+            row.append(",")
+    try:
+        return json.loads("".join(_as_json(["[", *row, "]"])), strict=False)
+    except (ValueError, RecursionError):
+        return None
 
 
 def why_not(value: object) -> str:

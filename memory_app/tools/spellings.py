@@ -138,7 +138,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
 
 WRAPPERS: Final = _words(
     "input inputs arguments args params parameters data payload body request kwargs json toolinput toolarguments "
-    "toolargs value call properties"
+    "toolargs value call properties argument arg parameter graph knowledgegraph"
 )
 CALL_KEYS: Final = _words("name tool toolname method function action type id jsonrpc")
 CALL_WORDS: Final = frozenset({"toolscall", "function", "tooluse", "toolcall", "object", "20"})

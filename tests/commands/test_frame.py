@@ -19,9 +19,9 @@ pty = pytest.importorskip("pty") if sys.platform != "win32" else None
 
 def widest(text: str) -> int:
     """Columns of the widest line, as where the program is called by its name alone."""
-    return max(
-        map(len, text.replace("-m memory_app", command()[-1]).replace(command()[-1], "memory-server.pyz").splitlines())
-    )
+    *_, option, program = command()
+    short = text if option == "-m" else text.replace(program, "memory-server.pyz")
+    return max(map(len, short.splitlines()))
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -275,3 +275,15 @@ def test_a_block_finds_each_line_that_holds_a_text_once() -> None:
     found = [line.name for line in blocks.blocks[0].lines_with("a", lambda line: line.name)]
     assert found == ["aa a", "ab", "ba"]
     assert not list(blocks.blocks[0].lines_with("aab", lambda line: line.name))
+
+
+def test_a_block_answers_the_same_after_more_words_than_it_remembers() -> None:
+    texts = [" ".join(f"w{number % divisor}x" for divisor in range(1, 90)) for number in range(SPAN)]
+    block = Blocks.of([new_entity(text, "t", ()) for text in texts]).blocks[0]
+    for _ in range(2):
+        for first in range(80):
+            words = [f"w{first}x", f"w{first // 2}x", "w0x"]
+            held = [line.name for line in block.lines_with_all(words, lambda line: line.name)]
+            assert held == [text for text in texts if all(word in text for word in words)]
+            held = [line.name for line in block.lines_with(words[1], lambda line: line.name)]
+            assert held == [text for text in texts if words[1] in text]

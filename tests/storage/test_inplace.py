@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import sys
 import time
@@ -288,6 +289,39 @@ def test_ten_names_of_replaced_files_stay(memory: Path, store: Store, monkeypatc
     texts = kept(memory, ".replaced")
     assert len(texts) == 10
     assert "fact 11" in texts[-1] and "fact 2" in texts[0]
+
+
+@POSIX
+@pytest.mark.parametrize("step", [0.0, -3600.0], ids=["all in one second", "the clock is set back each time"])
+def test_the_newest_replaced_file_keeps_its_name_however_many_there_are(
+    memory: Path, store: Store, monkeypatch: pytest.MonkeyPatch, step: float
+) -> None:
+    for name in ("_STILL", "_STILL_IF_CUT"):
+        monkeypatch.setattr(inplace, name, 0.0)
+    moments = itertools.count(1_800_000_000.0, step)
+    monkeypatch.setattr(store._file._replaced, "_now", lambda: next(moments))
+    for number in range(25):
+        with memory.open("w", buffering=1) as file:
+            file.write(OLD)
+            add(store)
+            file.write(f"late {number}\n")
+        assert any(f"late {number}\n" in text for text in kept(memory, ".replaced"))
+
+
+@POSIX
+def test_a_cut_file_that_is_read_twice_stays_cut(memory: Path, store: Store) -> None:
+    """Here the part that is there is longer than all that was there before."""
+    first = OLD.splitlines(keepends=True)[0]
+    put(memory, first)
+    store.graph()
+    writer = Writer(memory, LARGER)
+    writer.write(len(first) * 3 + 10)
+    store.graph()
+    os.utime(memory)  # read again for that, with the same bytes
+    store.graph()
+    add(store)
+    writer.end()
+    assert first in kept(memory, ".bak")
 
 
 @POSIX

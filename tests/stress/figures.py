@@ -41,8 +41,8 @@ class Figures:
         waits = [seconds for server in self.pings for seconds in server]
         return [f"{len(waits):,} pings, the longest waited {max(waits) * 1000:,.0f} ms"] if waits else []
 
-    def report(self) -> str:
-        """The line, and the first losses below it."""
+    def report(self, took: str = "") -> str:
+        """The line, how long it took, and the first losses below it."""
         more = len(self.losses) - _SHOWN
         shown = [f"  lost: {how}" for how in self.losses[:_SHOWN]]
-        return "\n".join([self.line(), *shown, *([f"  and {more} more"] if more > 0 else [])])
+        return "\n".join([self.line() + took, *shown, *([f"  and {more} more"] if more > 0 else [])])

@@ -217,7 +217,9 @@ def _clean(known: object) -> object:
     return known.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace") if type(known) is str else known
 
 
-def lines(seed: int, seconds: float, most: int = 1 << 60, *, each: int = 400) -> Figures:
+def lines(
+    seed: int, seconds: float, most: int = 1 << 60, *, each: int = 400, command: list[str] | None = None
+) -> Figures:
     """Send mutated lines to servers, so many to each, for so long or so many; then compare all answers."""
     figures = Figures("inputs, lines")
     until = time.monotonic() + seconds
@@ -225,15 +227,15 @@ def lines(seed: int, seconds: float, most: int = 1 << 60, *, each: int = 400) ->
     while figures.counts["lines"] < most and time.monotonic() < until:
         session += 1
         figures.count("servers")
-        _session(f"{seed} {session}", min(each, most), figures)
+        _session(f"{seed} {session}", min(each, most), figures, command)
     figures.remark(f"seed {seed}")
     return figures
 
 
-def _session(seed: str, count: int, figures: Figures) -> None:
+def _session(seed: str, count: int, figures: Figures, command: list[str] | None) -> None:
     mutator = Mutator(f"line {seed}", REQUESTS)
     wanted: Counter[str] = Counter()
-    with folder() as inside, servers.started(inside / "memory.jsonl", figures=figures) as server:
+    with folder() as inside, servers.started(inside / "memory.jsonl", command, figures) as server:
         for _ in range(count):
             line = mutator.next().replace(b"\n", b" ")
             if b"listen" in line or b"cancel" in line:

@@ -52,4 +52,8 @@ def test_no_acknowledged_write_over_http_is_lost_by_a_restart(archive: Path) -> 
     ],
 )
 def test_each_checker_catches_servers_that_break_its_promise(check: Callable[[], list[str]]) -> None:
-    assert check()
+    try:
+        caught = check()
+    except checkers.CannotRun as error:
+        pytest.skip(str(error))
+    assert caught

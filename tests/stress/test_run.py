@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.stress import run
+from memory_app import __version__
+from tests.stress import checkers, printed, run
 from tests.stress.figures import Figures
-
-GUIDE = Path(run.__file__).resolve().parents[2] / "memory_app" / "guide" / "reliability.md"
+from tests.stress.servers import ROOT
 
 
 def _part(name: str, *losses: str, broken: bool = False) -> Figures:
@@ -54,6 +56,71 @@ def test_a_part_that_does_not_exist_is_refused(capsys: pytest.CaptureFixture[str
 
 
 def test_the_guide_names_every_part() -> None:
-    text = GUIDE.read_text("utf-8")
+    text = printed.GUIDE.read_text("utf-8")
     listed = text[text.index("the parts are ") : text.index("## Where the promises end")]
     assert all(name in listed for name in run.PARTS)
+
+
+def _page(folder: Path, *lines: str, version: str = "") -> Path:
+    page = folder / "page.md"
+    page.write_text("before\n<!-- stress:begin -->\n<!-- stress:end -->\nafter\n")
+    if lines:
+        printed.write(lines, is_whole=True, page=page)
+    if version:
+        page.write_text(page.read_text().replace(__version__, version))
+    return page
+
+
+def test_lines_of_some_parts_stand_in_the_guide_in_place_of_their_older_ones(tmp_path: Path) -> None:
+    page = _page(tmp_path, "one: 1 try", "two: 2 tries")
+    printed.write(["two: 3 tries", "new: 4 tries"], is_whole=False, page=page)
+    assert printed.there(page.read_text()) == ["one: 1 try", "two: 3 tries", "new: 4 tries"]
+    assert page.read_text().startswith("before\n") and page.read_text().endswith("after\n")
+
+
+def test_no_line_of_another_version_or_of_a_part_that_is_gone_stays_in_the_guide(tmp_path: Path) -> None:
+    page = _page(tmp_path, "one: 1 try", "two: 2 tries", version="0.9.9")
+    printed.write(["two: 3 tries"], is_whole=False, page=page)
+    assert printed.there(page.read_text()) == ["two: 3 tries"]
+    printed.write(["one: 5 tries"], is_whole=True, page=page)
+    assert printed.there(page.read_text()) == ["one: 5 tries"]
+
+
+@pytest.mark.parametrize("losses", [(), ("x is missing",)], ids=["nothing lost", "lost"])
+def test_lines_go_into_the_guide_only_if_nothing_was_lost(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, losses: tuple[str, ...]
+) -> None:
+    page = _page(tmp_path, "one: 1 try")
+    monkeypatch.setattr(run, "PARTS", {"one": lambda seed: _part("one", *losses)})
+    monkeypatch.setattr(printed, "GUIDE", page)
+    run.main(["--write", "one"])
+    assert printed.there(page.read_text()) == ["one: 1 try" if losses else "one: 1,234 tries; losses: 0 (0 s)"]
+
+
+def test_a_part_that_hangs_ends_the_run_with_the_stacks_of_its_threads() -> None:
+    code = """
+import time
+from tests.stress import run
+run._LONGEST = 0.2
+run.PARTS = {"stuck": lambda seed: time.sleep(60)}
+run.main([])
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=50)
+    assert done.returncode == 1 and "Timeout" in done.stderr and "run.py" in done.stderr
+
+
+def test_a_checker_that_cannot_run_here_is_told_and_is_no_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    def cannot() -> list[str]:
+        raise checkers.CannotRun("there is none")
+
+    monkeypatch.setattr(checkers, "CHECKS", (cannot, lambda: ["a loss"]))
+    figures = checkers.run()
+    assert figures.line() == "checkers: 1 broken programs, 1 of them caught; not cannot: there is none; losses: 0"
+
+
+def test_a_checker_that_catches_nothing_is_a_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    def blind() -> list[str]:
+        return []
+
+    monkeypatch.setattr(checkers, "CHECKS", (blind,))
+    assert checkers.run().losses == ["nothing caught blind"]

@@ -11,6 +11,7 @@ import random
 import subprocess
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +25,7 @@ from tests.stress.figures import Figures
 
 _OURS: Final = "ours"
 _THEIRS: Final = "theirs"
+_SLOW: Final = Path(__file__).with_name("slow_writes.cjs")
 _LEAST: Final = 5  # calls of each beside a server that writes in place, however slow the machine is
 
 
@@ -89,8 +91,15 @@ def run_in_place(seed: int, rounds: int, command: list[str] | None = None) -> Fi
     return figures
 
 
-def run_npm_in_place(seed: int, facts: int, seconds: float) -> Figures:
-    """Let one server of ours and an npm server that writes in place change one memory at the same time.
+def run_npm_in_place(
+    seed: int,
+    facts: int,
+    seconds: float,
+    pauses: Sequence[float] = (0.1, 0.1, 0.5, 1.5),
+    command: list[str] | None = None,
+) -> Figures:
+    """Let one server of ours and an npm server that writes in place change one memory at the same time, for so long
+    with each of the pauses. With the first one npm is slow: between emptying the file and writing it 30 ms pass.
 
     Lost is each old fact, and each that npm has acknowledged, which stands neither in the memory nor in a file that was
     kept beside it. One of ours that npm overwrote is counted alone: npm had loaded the file before.
@@ -101,15 +110,19 @@ def run_npm_in_place(seed: int, facts: int, seconds: float) -> Figures:
     except (SystemExit, OSError, subprocess.CalledProcessError) as error:
         figures.skipped = f"npm {NPM_IN_PLACE} cannot be had: {error}"
         return figures
-    for pause in (0.1, 0.5, 1.5):
+    node, program = peer.command
+    for number, pause in enumerate(pauses):
+        theirs = [node, *(() if number else ("--require", str(_SLOW))), program]
         with folder(on_disk=True) as inside:
-            _beside_npm(inside / "memory.jsonl", list(peer.command), f"{seed} {pause}", facts, pause, seconds, figures)
-    figures.remark(f"npm {NPM_IN_PLACE}; pauses up to 0.1, 0.5 and 1.5 s")
+            memory = inside / "memory.jsonl"
+            with servers.started(memory, command, figures) as ours, servers.started(memory, theirs) as npms:
+                _beside_npm(memory, {_OURS: ours, _THEIRS: npms}, f"{seed} {number}", facts, pause, seconds, figures)
+    figures.remark(f"npm {NPM_IN_PLACE}; pauses up to {', '.join(f'{pause:g}' for pause in pauses)} s, slow at first")
     return figures
 
 
 def _beside_npm(
-    memory: Path, command: list[str], seed: str, facts: int, pause: float, seconds: float, figures: Figures
+    memory: Path, drivers: dict[str, Driver], seed: str, facts: int, pause: float, seconds: float, figures: Figures
 ) -> None:
     old = [f"old{number}" for number in range(facts)]
     lines = (f'{{"type":"entity","name":"{name}","entityType":"t","observations":["a fact"]}}' for name in old)
@@ -131,14 +144,13 @@ def _beside_npm(
             kept.look()
             time.sleep(chance.uniform(0, pause))
 
-    with servers.started(memory, figures=figures) as ours, servers.started(memory, command) as theirs:
-        threads = [threading.Thread(target=client, args=pair) for pair in ((_OURS, ours), (_THEIRS, theirs))]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        ours.finish()
-        theirs.close_stdin()
+    threads = [threading.Thread(target=client, args=pair) for pair in drivers.items()]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    drivers[_OURS].finish()
+    drivers[_THEIRS].close_stdin()
     kept.look()
     present = memory.read_text()
     figures.count("old facts", facts)

@@ -111,6 +111,21 @@ def test_a_json_string_in_a_text_field_stays_a_string() -> None:
     assert arguments.search_to_make({"query": "[1]"}) == Search("[1]", None)
 
 
+def test_several_objects_may_stand_one_after_the_other_in_a_text_and_comments_between_them() -> None:
+    ann, bo = json.dumps(ANN), json.dumps({**ANN, "name": "Bo"})
+    both = (NEW_ANN, NEW_ANN._replace(name="Bo"))
+    for text in (f"{ann}\n{bo}", f"{ann}, {bo}", f"[{ann}, // the other\n{bo}]", f"[{ann} /* and */, {bo}]"):
+        assert arguments.entities_to_create({"entities": text}) == both
+    note = arguments.observations_to_add({"observations": {"entityName": "Ann", "contents": "[1] // see there"}})
+    assert note == (Addition("Ann", ("[1] // see there",)),)
+    assert "not valid JSON" in refusal("create_entities", {"entities": f"{ann} and {bo}"})
+
+
+def test_an_array_in_place_of_a_relation_is_said_to_be_one() -> None:
+    text = refusal("create_relations", {"relations": [["Ann", "knows", "Bo"]]})
+    assert "relations[0] must be an object with from, to and relationType, but it is an array of 3 items" in text
+
+
 def test_create_words_are_understood_in_add_observations() -> None:
     sent = {
         "observations": [{"name": "Ann", "observations": ["x"]}, {"entityName": None, "name": "Bo", "contents": "[]"}]

@@ -23,6 +23,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Final, NamedTuple, Protocol
 
 from memory_app.server.http import hosts
@@ -43,7 +44,7 @@ _INTERNAL_ERROR: Final = -32603
 
 class Request(NamedTuple):
     """A request that has passed the guard. `holder` is the token's name, "" without one; `token` None: none is
-    required.
+    required. `count_another` counts a further message of a batch against the token's rate; it raises `Refused`.
     """
 
     id: str
@@ -54,6 +55,7 @@ class Request(NamedTuple):
     holder: str
     token: Token | None
     client: str
+    count_another: Callable[[], None]
 
 
 class Memory(Protocol):
@@ -156,7 +158,8 @@ class Guard:
             raise Refused(503, "The server is stopping or busy; try again", {"retry-after": "1"})
         self.in_flight += 1
         try:
-            request = Request(answer.request, method, headers, receive, scope, holder, token, client)
+            another = partial(self._rate.take, holder)
+            request = Request(answer.request, method, headers, receive, scope, holder, token, client, another)
             await self._memories[name].serve(request, answer)
         finally:
             self.in_flight -= 1

@@ -1,4 +1,4 @@
-"""Where one process ends: `python -m tests.server.http.measure [--write] [SECONDS [SIZE …]]` measures it over HTTP.
+"""Where one process ends, measured over HTTP: `python -m tests.server.http.measure [--write] [SECONDS [SIZE …]]`.
 
 Clients keep their connections, as real ones do, and never rest; a third of their calls each opens two entities,
 searches, and creates an entity. Clients and server share this machine, so the figures are what is had at least. Last,
@@ -8,6 +8,7 @@ MEMORY_SERVER_PYZ names an archive to measure in place of the source. `--write` 
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import contextlib
 import json
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from memory_app import __version__
+from tests.placing import put
 from tests.server.http.keeping import Kept, Step, opened, rate
 from tests.server.http.raw import Client
 from tests.server.http.serving import ROOT, SOURCE, Serving, serving
@@ -140,9 +142,13 @@ def cpu_seconds(server: Serving) -> float:
 
 
 def main() -> int:
-    given = [one for one in sys.argv[1:] if one != "--write"]
-    seconds = float(given[0]) if given else _SECONDS
-    sizes = [int(size) for size in given[1:]] or SIZES
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.server.http.measure", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument("seconds", nargs="?", type=float, default=_SECONDS, help="for each figure")
+    parser.add_argument("sizes", nargs="*", type=int, default=SIZES, metavar="size", help="entities of each memory")
+    parser.add_argument("--write", action="store_true", help="put the figures into the guide's page")
+    asked = parser.parse_args()
     said: list[str] = []
 
     def say(line: str) -> None:
@@ -154,12 +160,12 @@ def main() -> int:
     load = f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
     say(f"{time.strftime('%Y-%m-%d', time.gmtime())}; load average of other programs: {load}")
     archive = os.environ.get("MEMORY_SERVER_PYZ")
-    for size in sizes:
+    for size in asked.sizes:
         with tempfile.TemporaryDirectory() as folder:
-            (Path(folder) / "memory.jsonl").write_text(graph(size))
+            put(Path(folder) / "memory.jsonl", graph(size).encode())
             with serving(Path(folder), program=(sys.executable, archive) if archive else SOURCE) as server:
-                asyncio.run(measure(server, size, seconds, say))
-    if "--write" in sys.argv:
+                asyncio.run(measure(server, size, asked.seconds, say))
+    if asked.write:
         before, _, rest = _PAGE.read_text("utf-8").partition("```\n")
         _PAGE.write_text(before + "\n".join(["```", *said, ""]) + "```" + rest.partition("```")[2], "utf-8")
     return 0

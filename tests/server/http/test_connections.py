@@ -431,3 +431,26 @@ def test_a_whole_graph_keeps_nobody_waiting_for_as_long_as_it_takes(tmp_path: Pa
 
     with serving(tmp_path) as server:
         asyncio.run(work(server.port))
+
+
+def test_large_answers_in_a_batch_have_the_bound_too_though_another_call_of_it_wrote(tmp_path: Path) -> None:
+    line = {"type": "entity", "name": "Ann", "entityType": "person", "observations": ["x" * (12 << 20)]}
+    (tmp_path / "memory.jsonl").write_text(json.dumps(line) + "\n")
+    wanted = {"name": "search_nodes", "arguments": {"query": "Ann"}}
+    batch: list[dict[str, Any]] = [
+        {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": wanted} for number in range(2)
+    ]
+    arguments = {"entities": [{"name": "Bo", "entityType": "person", "observations": []}]}
+    batch.append({**batch[0], "id": 2, "params": {"name": "create_entities", "arguments": arguments}})
+    headers = {"Content-Type": "application/json", "MCP-Protocol-Version": "2025-03-26"}
+
+    async def work(port: int) -> None:
+        sent = (opened(port, "POST", headers, json.dumps(batch).encode(), receive_buffer=4096) for _ in range(6))
+        streams = await asyncio.gather(*sent)
+        held = [int(one.headers["content-length"]) for one in streams]
+        assert sum(held) < 200 << 20, held  # 128 MiB, and what was under way
+        for one in streams:
+            one.close()
+
+    with serving(tmp_path) as server:
+        asyncio.run(work(server.port))
