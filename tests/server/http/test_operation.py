@@ -70,7 +70,8 @@ def test_a_read_only_file_is_not_ready_unless_it_is_only_read(tmp_path: Path) ->
     ("text", "shown"),
     [
         ("/srv/m.jsonl is read-only; change it.", "The memory file is read-only; change it."),
-        ("The lock /srv/m.jsonl.lock is held.", "The lock the lock is held."),
+        ("The lock /srv/m.jsonl.lock is held.", "The lock is held."),
+        ("Could not create the lock /srv/m.jsonl.lock.", "Could not create the lock."),
         ("Nothing of it here.", "Nothing of it here."),
         ("Make /srv writable.", "Make its folder writable."),
     ],
@@ -134,7 +135,9 @@ def test_many_who_ask_for_readiness_of_a_file_that_does_not_answer_share_one_loo
         budget = Bodies(1, 1)
         notices = Notices()
         sessions = Sessions(bytes(32))
-        served = Served("", str(tmp_path / "m.jsonl"), notices, access, sessions, budget, Audit(None), Metrics())
+        served = Served(
+            "", str(tmp_path / "m.jsonl"), notices, access, sessions, budget, Audit(None, notices), Metrics()
+        )
         monkeypatch.setattr(served, "_look", look)
         assert await asyncio.gather(*(served.is_ready() for _ in range(20))) == [False] * 20
         assert looks == [1]
@@ -166,9 +169,10 @@ def test_the_audit_log_says_who_did_what_and_nothing_of_the_facts(tmp_path: Path
         assert log.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_moved_audit_log_begins_anew(tmp_path: Path) -> None:
+def test_a_moved_audit_log_begins_anew_and_one_that_cannot_be_written_is_reported_once(tmp_path: Path) -> None:
     path = tmp_path / "audit.log"
-    audit = Audit(str(path))
+    said: list[str] = []
+    audit = Audit(str(path), said.append)
 
     def tell() -> None:
         audit.tell(
@@ -179,8 +183,16 @@ def test_a_moved_audit_log_begins_anew(tmp_path: Path) -> None:
     tell()
     path.rename(tmp_path / "audit.log.1")
     tell()
-    audit.close()
     assert len(path.read_text().splitlines()) == len((tmp_path / "audit.log.1").read_text().splitlines()) == 1
+    path.unlink()
+    path.mkdir()  # stands for whatever keeps the line from being written
+    tell()
+    tell()
+    assert len(said) == 1 and str(path) in said[0]
+    path.rmdir()
+    tell()
+    audit.close()
+    assert path.read_text().count('"ping"') == len(said) == 1
 
 
 def test_counts_are_of_arguments_that_tools_have() -> None:
