@@ -11,7 +11,7 @@ the rename. Nothing is copied or synced for it. The time is that of the replacin
   and the next save removes it.
 - Failing to keep one never fails the save; it is reported once.
 - Where there are no hard links a file of at most 1 MiB is copied (written, synced, then named), others are not kept.
-- What is too much is removed after the answer: see `surplus`.
+- What is too much is removed when no call has come for a moment: see `surplus`.
 """
 
 from __future__ import annotations
