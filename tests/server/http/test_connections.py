@@ -76,6 +76,15 @@ def test_connections_are_kept_for_longer_than_proxies_keep_theirs() -> None:
     assert limits.KEEP_ALIVE_SECONDS > 120  # Caddy's default, twice nginx's
 
 
+def test_a_client_that_vanished_without_a_word_is_probed_for() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as one:
+        limits._tune(one)
+        assert one.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        if sys.platform == "linux":
+            assert one.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 60
+            assert one.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 240_000
+
+
 def test_an_idle_connection_makes_room_for_a_new_one(tmp_path: Path) -> None:
     pytest.importorskip("resource")
     limited = ("sh", "-c", 'ulimit -n 130; exec "$0" "$@"', sys.executable, "-m", "memory_app")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import http.client
 import json
@@ -15,7 +16,7 @@ from typing import Any, Final
 
 import pytest
 
-from memory_app.commands.serve import _other_users
+from memory_app.commands.serve import _other_users, register
 from memory_app.server.http.access import Access, parse_address
 from memory_app.server.http.asgi import Bodies
 from memory_app.server.http.audit import Audit, counts
@@ -25,7 +26,7 @@ from memory_app.server.http.sessions import Sessions
 from memory_app.server.stderr import Notices
 from tests.locks import our_fields, write_record
 from tests.server.http.raw import PATIENCE, Client, ask, message, post
-from tests.server.http.serving import SOURCE, TOKEN, Serving, serving
+from tests.server.http.serving import ROOT, SOURCE, TOKEN, Serving, serving
 
 BEARER: Final = ("Authorization", f"Bearer {TOKEN}")
 READ: Final = message("tools/call", {"name": "read_graph", "arguments": {}})
@@ -382,3 +383,24 @@ def test_the_log_names_the_client_behind_a_proxy_that_is_trusted(tmp_path: Path)
         assert told(server).endswith(" 203.0.113.9")
     with serving(tmp_path, "--access-log", "--trusted-proxy", "10.0.0.1") as server:
         assert told(server).endswith(" 127.0.0.1")
+
+
+# -- in a container ----------------------------------------------------------------------------------------------------
+
+
+def test_the_compose_file_of_the_guide_is_hardened_and_its_options_exist() -> None:
+    """It was parsed by `docker-compose config`; this holds what it promises, line by line, without a YAML parser."""
+    block = (ROOT / "memory_app" / "guide" / "http.md").read_text("utf-8").partition("```yaml\n")[2].partition("```")[0]
+    hardened = {"read_only: true", 'cap_drop: ["ALL"]', 'security_opt: ["no-new-privileges:true"]'}
+    service, _, rest = block.partition("\nsecrets:\n")
+    lines = {line.strip() for line in service.splitlines()}
+    assert hardened <= lines and 'secrets: ["tokens"]' in lines
+    assert '- "127.0.0.1:8765:8765"' in lines and "environment:" not in lines
+    assert rest.startswith("  tokens:\n    file: ") and "/ready" in service
+    words = json.loads(next(line for line in lines if line.startswith("command: ")).partition(" ")[2])
+    parser = argparse.ArgumentParser(exit_on_error=False)
+    register(parser)
+    asked = parser.parse_args(words[1:])
+    assert (words[0], asked.token_file, asked.http) == ("serve", "/run/secrets/tokens", "0.0.0.0:8765")
+    healthcheck = json.loads(re.search(r"test: (\[.*\])", service)[1])  # type: ignore[index]
+    compile(healthcheck[-1], "healthcheck", "exec")
