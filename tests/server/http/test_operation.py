@@ -233,20 +233,20 @@ def test_a_prefix_stands_before_every_path(tmp_path: Path) -> None:
 
 
 def test_a_token_has_its_share_of_requests(tmp_path: Path) -> None:
-    with serving(tmp_path, "--rate", "5") as server:
+    with serving(tmp_path, "--rate", "1") as server:
         answers = [ask(server.port, "DELETE", "/mcp") for _ in range(30)]
         assert {answer.status for answer in answers} == {400, 429}
-        assert answers[-1].headers["retry-after"] == "1"
+        assert {answer.headers.get("retry-after") for answer in answers if answer.status == 429} == {"1"}
 
 
 def test_each_message_of_a_batch_counts_against_the_share(tmp_path: Path) -> None:
     headers = [("Content-Type", "application/json"), ("MCP-Protocol-Version", "2025-03-26")]
     batch = [{"jsonrpc": "2.0", "id": number, "method": "ping"} for number in range(300)]
-    with serving(tmp_path, "--rate", "5") as server:
+    with serving(tmp_path, "--rate", "1") as server:
         answers = ask(server.port, "POST", "/mcp", headers, json.dumps(batch).encode()).json()
         assert [one["id"] for one in answers] == list(range(300))
-        assert "result" in answers[9] and "Too many requests" in answers[-1]["error"]["message"]
-        assert ask(server.port, "DELETE", "/mcp").status == 429
+        refused = [one["error"]["message"] for one in answers if "error" in one]
+        assert "result" in answers[0] and len(refused) > 100 and "Too many requests" in refused[0]
 
 
 def test_an_origin_that_was_named_may_use_the_server_and_no_other(tmp_path: Path) -> None:
