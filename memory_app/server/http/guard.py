@@ -44,7 +44,8 @@ _INTERNAL_ERROR: Final = -32603
 
 class Request(NamedTuple):
     """A request that has passed the guard. `holder` is the token's name, "" without one; `token` None: none is
-    required. `count_another` counts a further message of a batch against the token's rate; it raises `Refused`.
+    required. `begin_another` is called before each further message of a batch; it raises `Refused` if the token
+    had its share of requests, or the server is stopping.
     """
 
     id: str
@@ -55,7 +56,7 @@ class Request(NamedTuple):
     holder: str
     token: Token | None
     client: str
-    count_another: Callable[[], None]
+    begin_another: Callable[[], None]
 
 
 class Memory(Protocol):
@@ -158,11 +159,16 @@ class Guard:
             raise Refused(503, "The server is stopping or busy; try again", {"retry-after": "1"})
         self.in_flight += 1
         try:
-            another = partial(self._rate.take, holder)
+            another = partial(self._begin_another, holder)
             request = Request(answer.request, method, headers, receive, scope, holder, token, client, another)
             await self._memories[name].serve(request, answer)
         finally:
             self.in_flight -= 1
+
+    def _begin_another(self, holder: str) -> None:
+        if self._stopping:
+            raise Refused(503, "The server is stopping; try again", {"retry-after": "1"})
+        self._rate.take(holder)
 
     async def _tell_state(self, path: str, answer: Answer) -> None:
         ready = path == HEALTH or all([await memory.is_ready() for memory in self._memories.values()])

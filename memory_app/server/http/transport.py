@@ -93,10 +93,10 @@ class SessionSubscriptions:
         self._streams = streams
 
     async def subscribe(self, ctx: Context) -> bool:
-        session = caller(ctx).session
+        session, token = caller(ctx).session, caller(ctx).request.token
         if session is None:
             raise MCPError(t.INVALID_REQUEST, "Subscribing needs a session: initialize first")
-        return await self._streams.subscribe(session)
+        return await self._streams.subscribe(session, token)
 
     def unsubscribe(self, ctx: Context) -> None:
         session = caller(ctx).session
@@ -147,7 +147,7 @@ class Transport:
             raise Refused(406, f"A GET is answered with {_STREAM}")
         request.scope["state"]["is_stream"] = True
         with self._streams.place(request.token):
-            await self._streams.serve(answer, session, is_ours=found)
+            await self._streams.serve(answer, session, request.token, is_ours=found)
         return ()
 
     def _session(self, request: Request) -> tuple[str, bool]:
@@ -220,9 +220,7 @@ class Transport:
         session, version = self._agreed(request, None)
         if version != _WITH_BATCHES:
             raise Malformed(t.INVALID_REQUEST, "Invalid Request: a batch is not part of this protocol")
-        messages = parse_batch(body)
-        if len(messages) > _LONGEST_BATCH:
-            raise Malformed(t.INVALID_REQUEST, f"Invalid Request: a batch has {_LONGEST_BATCH:,} messages at most")
+        messages = parse_batch(body, _LONGEST_BATCH)
         reply = Reply(answer, "", stream=not _accepts(request, _JSON))
         callers: list[Caller] = []
         answers: list[bytes] = []
@@ -244,7 +242,7 @@ class Transport:
                     callers.append(one)
                     try:
                         if number:  # the first one was counted as the request
-                            request.count_another()
+                            request.begin_another()
                         connection = Connection.from_envelope(version, None, None)
                         chunks = encode(await self._cancellable(one, reply, message, connection))
                         self._expect_room(sum(map(len, chunks)), (one,), message.id)
