@@ -84,8 +84,11 @@ def ours(names: Iterable[str]) -> list[str]:
     """Those of these modules that are in the archive and not the program's own, all of which are compiled anyway."""
     from build import platforms, stage
 
-    files = stage.stage([platforms.host().name]).pure  # pydantic_core's own modules come with its compiled part
-    carried = {path.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for path in files}
+    staged = stage.stage([platforms.host().name])
+    # Python modules come in the wheels of compiled packages too: pydantic_core.core_schema is the largest of all.
+    files = {*staged.pure, *(path for groups in staged.native.values() for group in groups.values() for path in group)}
+    paths = [path.removesuffix(".py") for path in files if path.endswith(".py")]
+    carried = {path.removesuffix("/__init__").replace("/", ".") for path in paths}
     return sorted(name for name in set(names) & carried if not name.startswith("memory_app"))
 
 

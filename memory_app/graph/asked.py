@@ -12,7 +12,7 @@ from memory_app.graph.words import Query, Term, is_number
 
 _MISSED_ATTRIBUTE: Final = 0.7  # of what another word counts that the memory does not know
 _TELLING: Final = 6  # letters of a word that seldom means two things; in a list of words of one kind, one less
-_SURE: Final = 0.85  # likeness of a word that differs by a light ending
+_SURE: Final = 0.87  # likeness of a word that differs by a light ending
 
 
 class Asked(NamedTuple):
@@ -22,6 +22,7 @@ class Asked(NamedTuple):
     words: dict[str, float]
     rarity: float
     name_rarity: float
+    is_kind: bool = False  # it is said in a type
 
 
 class Demand(NamedTuple):
@@ -32,6 +33,8 @@ class Demand(NamedTuple):
     needed: float
     leading: list[Asked]  # terms that are answer enough
     lead_needs: float  # how like a leading term has to be
+    may_lack: int  # of the `wanted` terms, where a leading one is no name
+    wanted: list[Asked]
     misses_name: bool
     misses_number: bool
     misses_any: bool  # then another ending is a reason to doubt
@@ -49,7 +52,9 @@ def demand_of(asked: list[Asked], query: Query, highest: float) -> Demand:
         _total(asked, highest),
         0.6 if misses_name else needed,
         _leads(asked, query, highest),
-        0.95 if len(asked) > 2 else _SURE,
+        0.95 if len(asked) > 2 and not query.is_sentence else _SURE,
+        1 if query.is_sentence else len(asked),
+        [one for one in asked if one.term.weight == 1.0 and not one.term.attribute],
         misses_name,
         any(is_number(one.term.forms[0]) and not one.words for one in asked),
         any(not one.words and not one.term.weak and not one.term.run for one in asked),
@@ -62,11 +67,14 @@ def _is_missed_name(one: Asked) -> bool:
 
 def _total(asked: list[Asked], highest: float) -> float:
     """What an entity that has all of it would be worth."""
+    # What is asked about a thing that is known may stand elsewhere in the memory, too.
+    is_known = any(one.words and not (one.term.weak or one.term.attribute) for one in asked)
+    beside = _MISSED_ATTRIBUTE if is_known else 1.0
     known_runs = {one.term.run for one in asked if one.words}
     total = 0.0
     for one in asked:
         if one.words:
-            total += one.rarity * one.term.weight * (0.3 if one.term.weak else 1.0)
+            total += one.rarity * one.term.weight * (0.3 if one.term.weak else beside if one.term.attribute else 1.0)
         elif one.term.weak:
             continue
         elif one.term.run:  # pieces over the border of two words are in no text
@@ -80,18 +88,19 @@ def _total(asked: list[Asked], highest: float) -> float:
 def _leads(asked: list[Asked], query: Query, highest: float) -> list[Asked]:
     """The terms that few entities hold and that are answer enough, whatever unknown words stand beside them.
 
-    In a sentence a name ("Does anybody drive a Peugeot to work?"). Else a word that is long enough to mean one
-    thing: of two the first, since it is what the other asks about ("invoice template"); in a list of more, whose
-    words are tried at a venture, any ("diet vegetarian allergy"). Where a name, or a number, is missed, none.
+    In a sentence a name ("Does anybody drive a Peugeot to work?"), or a word that is long enough to mean one thing, if
+    nearly all else is there. In other queries such a word: of two the first, since it is what the other asks about
+    ("invoice template"); in a list of more, whose words are tried at a venture, any ("diet vegetarian allergy"). Where
+    a name, or a number, is missed, none.
     """
     whole = [one for one in asked if one.term.weight == 1.0]
     missed = [one for one in whole if not one.words]
     if not missed or any(one.term.run or _is_missed_name(one) for one in asked):
         return []
     wanted = [one for one in whole if not one.term.attribute]
-    rare = (one for one in wanted if one.rarity >= 0.7 * highest)
+    rare = (one for one in wanted if one.rarity >= 0.7 * highest and not one.is_kind)
     if query.is_sentence:
-        return [one for one in rare if one.term.proper]
+        return [one for one in rare if one.term.proper or len(one.term.forms[0]) >= _TELLING]
     candidates = wanted[:1] if len(whole) <= 2 else wanted
     least = _TELLING - (len(wanted) > 2)
     return [

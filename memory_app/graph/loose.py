@@ -118,7 +118,8 @@ class _Search:
             in_all = in_names + sum(
                 len(postings.of(word)) for word in good for postings in (index.texts, index.types, index.relations)
             )
-            asked.append(Asked(term, words if in_all else {}, self._rarity(in_all), self._rarity(in_names)))
+            is_kind = bool(index.types.of(term.forms[0]))
+            asked.append(Asked(term, words if in_all else {}, self._rarity(in_all), self._rarity(in_names), is_kind))
         return asked
 
     def _rarity(self, holding: int) -> float:
@@ -205,7 +206,8 @@ class _Search:
         relations, neighbours = self._around(line)
         told_type, told_name = self._told(line, asked)
         score = held = named = beside = 0.0
-        strong, beside_it, leads, told_whole = 0, False, False, 0
+        strong, beside_it, told_whole, has = 0, False, 0, 0
+        led: list[Asked] = []
         single = [0.0] * len(texts)
         # All that a term is compared with: most terms have nothing in common with an entity.
         everything = {*name, *kind, *relations[0], *relations[1], *neighbours, *told_name}.union(*texts)
@@ -240,7 +242,9 @@ class _Search:
                 strong += not one.term.weak and one.term.weight == 1.0
                 beside_it |= one.term.weak and not one.term.exact  # "number" says something beside "frame", "is" not
             told_whole += as_source >= 0.95
-            leads |= one in demand.leading and max(in_name, in_type, in_texts) >= demand.lead_needs
+            if one in demand.leading and max(in_name, in_type, in_texts) >= demand.lead_needs:
+                led.append(one)
+            has += one in demand.wanted and like >= 0.6
             as_name = max(in_name, in_told)
             sure_name = 0.9 if demand.misses_name else 0.6
             if as_name >= sure_name and not one.term.weak and one.name_rarity >= 0.4 * self._highest:
@@ -255,6 +259,7 @@ class _Search:
             score += beside
         score += 0.15 * max(single, default=0.0)
         share = held / demand.total
+        lacks = len(demand.wanted) - has
         score *= 0.5 + 0.5 * min(1.0, share)
         if named >= 0.95:
             score *= 1.15
@@ -265,7 +270,7 @@ class _Search:
             score *= 1.0 + sum(phrase in whole for phrase in self._query.phrases)
         fits = (
             share >= demand.needed
-            or leads
+            or (bool(led) and (lacks <= demand.may_lack or any(one.term.proper for one in led)))
             or (named >= 0.4 and share >= (0.12 if named >= 0.95 or _is_title(line.name) else 0.4))
             or (strong >= _MANY_STRONG and share >= 0.12)
             or (strong >= 1 and strong + beside_it >= 2 and share >= (0.6 if demand.misses_name else 0.25))
@@ -294,7 +299,8 @@ class _Search:
         return best[1], best[2]
 
     def _share(self, one: Asked, name: list[str], kind: list[str]) -> float:
-        """How much of what the name says the term asks for. What the type says, too, or every name, is left out."""
+        """How much of what the name says the term asks for. What the type says, too, or every name, is left out, and
+        numbers where a word is asked for."""
         if not name or (len(name) > 1 and self._index.types.of(one.term.forms[0])):  # "insurance" names no insurance
             return 0.0
         weights = {
@@ -302,10 +308,11 @@ class _Search:
             for word in name
             if len(word) > 1 or not word.isascii()  # the "O" of "O'Neill" is nothing that a name can be missed by
         }
+        by_word = not one.term.forms[0].isdigit()
         telling = {
             word: weight
             for word, weight in weights.items()
-            if word not in kind and (word in one.words or not is_stop_word(word))
+            if word in one.words or not (word in kind or (by_word and word.isdigit()) or is_stop_word(word))
         }
         weights = telling or weights
         whole = sum(weights.values()) or 1.0

@@ -232,6 +232,26 @@ ATTRIBUTES: Final = (
     # Arabic, Hebrew, Hindi, Korean
     "تاريخ سعر ثمن لون موعد وقت عمر لغة סיסמה גיל זמן מחיר צבע שעה תאריך कीमत उम्र तारीख रंग समय 가격 나이 날짜 비밀번호 "
     "시간 색 색깔 일정 언어 "
+    # Verbs of questions: what was written down is seldom this one
+    "keep keeps kept decide decided decides mention mentioned happen happens happened agree agreed ask asked "
+    "call called bring give gave take takes took make makes made go goes went come comes came going coming "
+    "leave leaves left begin begins began starts started end ends ended finish finished buy bought pay pays "
+    "paid own owns handle handles handled charge charges run runs stay stays stayed meet meets met talk "
+    "talked speak speaks spoke discuss discussed change changed move moved planning think thinks feel feels "
+    "wear believe seem belong belongs mean means still yet ever again exactly kind kommt kommen kam liegt "
+    "liegen steht stehen macht machen gemacht geht gehen kostet gehort beginnt endet sagt gesagt findet "
+    "braucht bekommt heissen bleibt noch eigentlich vient viennent fait font faire va vont coute appartient "
+    "commence finit dit pense parle prend prefere encore deja viene vienen hacen hacer van cuesta cuestan "
+    "empieza termina dice dijo piensa habla pertenece todavia vem vao faz fazem custa custam comeca disse "
+    "fala pertence ainda vengono fa fanno fare vanno costa costano inizia finisce parla appartiene ancora "
+    "komt komen gaat gaan ligt liggen staat staan doet doen maakt kost begint eindigt zegt hoeveel nog kommer "
+    "ligger ligg gar gor star kostar heter sager borjar slutar laver gjor siger ligge koster hedder begynner "
+    "tulee menee tekee maksaa alkaa loppuu sanoo sijaitsee przychodzi przyjdzie idzie robi kosztuje zaczyna "
+    "konczy mowi lezy stoi prijde prichazi jde dela stoji zacina konci rika lezi jon megy csinal kerul "
+    "kezdodik geliyor gidiyor yapiyor tutuyor basliyor bitiyor kaliyor diyor datang pergi melakukan dimulai "
+    "berakhir приходит идет делает стоит начинается заканчивается говорит находится лежит занимается "
+    "приходить йде робить коштує починається каже знаходиться лежить займається ερχεται παει κανει κοστιζει "
+    "αρχιζει λεει βρισκεται يفعل يأتي يذهب يكلف يبدأ يقول עושה בא הולך עולה מתחיל אומר נמצא "
 )
 # Phrases of scripts that write no spaces: longer ones are taken out first.
 PHRASES: Final = (

@@ -8,7 +8,7 @@ that went stay in the vocabulary without places; the next whole index drops them
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import merge
 from itertools import zip_longest
@@ -32,27 +32,38 @@ class Postings:
     def __init__(self) -> None:
         self.places: dict[str, array[int]] = {}
 
-    def add(self, words: Iterable[str], order: int) -> list[str]:
-        """Add a line's words, each once; the words that no line held before."""
+    def add(self, lines: Iterable[L], words_of_line: Callable[[L], Iterable[str]]) -> list[str]:
+        """Add the words of lines in file order, each word of a line once; the words that no line held before."""
+        # The places of one word are added at once: most words of a block stand in many of its lines.
+        found: dict[str, list[int]] = {}
+        for line in lines:
+            order = line.order
+            for word in words_of_line(line):
+                if word in found:
+                    found[word].append(order)
+                else:
+                    found[word] = [order]
         held, fresh = self.places, []
-        for word in words:
+        for word, orders in found.items():
             places = held.get(word)
             if places is None:
-                held[word] = array("I", (order,))
+                held[word] = array("I", orders)
                 fresh.append(word)
-            elif places[-1] < order:
-                places.append(order)
+            elif places[-1] < orders[0]:
+                places.fromlist(orders)
             else:
-                places.insert(bisect_left(places, order), order)
+                for order in orders:
+                    insort(places, order)
         return fresh
 
-    def remove(self, words: Iterable[str], order: int) -> None:
-        """Remove the words of a line that was added."""
-        for word in words:
-            places = self.places[word]
-            del places[bisect_left(places, order)]
-            if not places:
-                del self.places[word]
+    def remove(self, lines: Iterable[L], words_of_line: Callable[[L], Iterable[str]]) -> None:
+        """Remove the words of lines that were added."""
+        for line in lines:
+            for word in words_of_line(line):
+                places = self.places[word]
+                del places[bisect_left(places, line.order)]
+                if not places:
+                    del self.places[word]
 
     def of(self, word: str) -> array[int]:
         return self.places.get(word) or _NOWHERE
@@ -129,26 +140,33 @@ class WordIndex:
     def follow(self, graph: Graph) -> None:
         """Become the index of this snapshot."""
         fresh: list[str] = []
+        fields = (
+            (self.names, self._words_of_name),
+            (self.types, self._words_of_type),
+            (self.texts, self._words_of_texts),
+        )
         for gone, new in _differences(self._entity_blocks, graph.entity_lines.blocks):
-            for line in gone:
-                for postings, words in self._words_of_entity(line):
-                    postings.remove(words, line.order)
-            for line in new:
-                for postings, words in self._words_of_entity(line):
-                    fresh += postings.add(words, line.order)
+            for postings, words in fields:
+                postings.remove(gone, words)
+                fresh += postings.add(new, words)
         for old, others in _differences(self._relation_blocks, graph.relation_lines.blocks):
-            for relation in old:
-                self.relations.remove(self._words(relation.relation_type), relation.order)
-            for relation in others:
-                fresh += self.relations.add(self._words(relation.relation_type), relation.order)
+            self.relations.remove(old, self._words_of_relation)
+            fresh += self.relations.add(others, self._words_of_relation)
         self._entity_blocks, self._relation_blocks = list(graph.entity_lines.blocks), list(graph.relation_lines.blocks)
         self.vocabulary.add(fresh)
 
-    def _words_of_entity(self, line: EntityLine) -> Iterator[tuple[Postings, Iterable[str]]]:
-        yield self.names, self._only(set(words_of(line.name)))
-        yield self.types, self._words(line.entity_type)
+    def _words_of_name(self, line: EntityLine) -> Iterable[str]:
+        return self._only(set(words_of(line.name)))
+
+    def _words_of_type(self, line: EntityLine) -> Iterable[str]:
+        return self._words(line.entity_type)
+
+    def _words_of_texts(self, line: EntityLine) -> Iterable[str]:
         # One text: nothing that is a word reaches over the NUL.
-        yield self.texts, self._only(set(words_of("\0".join(line.own_observations()))))
+        return self._only(set(words_of("\0".join(line.own_observations()))))
+
+    def _words_of_relation(self, line: RelationLine) -> Iterable[str]:
+        return self._words(line.relation_type)
 
     def _only(self, words: set[str]) -> Iterable[str]:
         return words if self._wanted is None else filter(self._wanted, words)

@@ -62,6 +62,9 @@ _UTF16_AND_32: Final = (
 _WIDE_STARTS: Final = tuple(start for start, _ in _UTF16_AND_32)
 
 
+_NULS: Final = bytes(1 << 16)  # a file of nothing else is often a large one: it is told before it is searched
+
+
 class NotAMemory(MemoryServerError):
     """The file is something else: it is neither served nor written. The store names the file in its error."""
 
@@ -84,6 +87,8 @@ def read(data: bytes, known: Mapping[bytes, Line] | None = None) -> Contents:
 
     NotAMemory if the file is something else.
     """
+    if data and all(_NULS.startswith(data[at : at + len(_NULS)]) for at in range(0, len(data), len(_NULS))):
+        raise NotAMemory("it holds nothing but NUL bytes, as a file may after a power cut")
     wide = _recoded(data)
     if wide is not None:
         try:

@@ -330,10 +330,13 @@ def _relation_in_our_keys(line: RelationLine) -> str:
 
 
 def _with_keys(text: str, value: dict[str, Any], renamed: dict[str | None, str], kind: str, type_key: str) -> str:
-    """A record's text with these keys renamed. A record that states its own type in place of its kind gets both."""
+    """A record's text with these keys renamed. A record that states its own type in place of its kind gets both,
+    where neither key is taken.
+    """
     stated = first_key(value, KIND_KEYS)
     named = any(ours == type_key for key, ours in renamed.items() if key is not None)
-    own_type = stated is not None and value[stated] != kind and not named
+    taken = type_key in value or (stated != "type" and "type" in value)
+    own_type = stated is not None and value[stated] != kind and not named and not taken
     if own_type:  # a fork that writes `_type` for `type` goes on reading its records
         renamed[stated] = type_key
     made = text

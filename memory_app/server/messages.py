@@ -100,11 +100,15 @@ def parse(line: bytes | None) -> JSONRPCMessage | None:
     return _message(_value(line))
 
 
-def parse_batch(line: bytes) -> list[JSONRPCMessage | Malformed]:
-    """The messages of a line that is a batch (revision 2025-03-26), in order. Raises `Malformed`."""
+def parse_batch(line: bytes, most: int | None = None) -> list[JSONRPCMessage | Malformed]:
+    """The messages of a line that is a batch (revision 2025-03-26), in order. Raises `Malformed`, also for more than
+    `most`, before any is read: millions of wrong ones fit into a line.
+    """
     value = _value(line)
     if not isinstance(value, list) or not value:
         raise Malformed(INVALID_REQUEST, "Invalid Request: a batch is an array of messages")
+    if most is not None and len(value) > most:
+        raise Malformed(INVALID_REQUEST, f"Invalid Request: a batch has {most:,} messages at most")
     found: list[JSONRPCMessage | Malformed] = []
     for one in value:
         try:

@@ -36,9 +36,19 @@ def archive(python: str = sys.executable) -> Server:
 
 def is_optimised(python: str) -> bool:
     """Whether that interpreter was compiled with the optimisation by profiles that its makers recommend."""
-    ask = "import sysconfig; print(sysconfig.get_config_var('CONFIG_ARGS'))"
+    names = ["CONFIG_ARGS", "PGO_PROF_GEN_FLAG", "PGO_PROF_USE_FLAG"]
+    ask = f"import json, sysconfig; print(json.dumps(sysconfig.get_config_vars(*{names})))"
     said = subprocess.run([python, "-c", ask], check=True, capture_output=True, text=True).stdout
-    return "--enable-optimizations" in said
+    return used_profiles(*json.loads(said))
+
+
+def used_profiles(configured: str | None, generating: str | None, using: str | None) -> bool:
+    """The same, from how it was configured and its flags for generating and for using a profile.
+
+    Debian makes the profile without telling `configure`, and afterwards removes the flag for using it from what
+    sysconfig knows. Elsewhere both flags are known, whether they were used or not.
+    """
+    return "--enable-optimizations" in (configured or "") or bool(generating and not using)
 
 
 def source(module: str = "memory_app") -> Server:

@@ -9,6 +9,7 @@ import pytest
 from tests.bench import graphs
 from tests.bench.plot import Panel, draw
 from tests.bench.report import Row, marked, table
+from tests.bench.servers import used_profiles
 
 
 @pytest.mark.parametrize(("target", "met"), [(0.5, True), (0.4, False), (None, None)])
@@ -43,3 +44,18 @@ def test_a_memory_is_the_same_every_time(tmp_path_factory: pytest.TempPathFactor
     assert one.read_bytes() == other.read_bytes()
     assert one.read_bytes().count(b"\n") == 60
     assert one.read_text("utf-8").count(graphs.RARE) == 1
+
+
+@pytest.mark.parametrize(
+    ("facts", "used"),
+    [
+        pytest.param(("--enable-optimizations", "-fprofile-generate", "-fprofile-use"), True, id="asked for"),
+        pytest.param(("--enable-shared", "-fprofile-generate", "-fprofile-use"), False, id="not asked for"),
+        pytest.param(("--enable-shared", "-fprofile-generate", ""), True, id="Debian's"),
+        pytest.param((None, None, None), False, id="not known, as on Windows"),
+    ],
+)
+def test_an_interpreter_is_called_optimised_if_a_profile_was_used(
+    facts: tuple[str | None, str | None, str | None], used: bool
+) -> None:
+    assert used_profiles(*facts) is used

@@ -56,7 +56,7 @@ def test_without_a_name_there_is_no_entry_but_one_line(
     assert main(["registry"]) == 1
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
-    assert "has to be set" in err
+    assert "must be set" in err
 
 
 def test_nothing_is_published_under_a_name_that_is_not_set() -> None:

@@ -53,7 +53,17 @@ def memory(path: Path) -> Memory:
 MEMORIES = [memory(path) for path in sorted(Path(__file__).with_name("asked").glob("*.txt"))]
 
 
-@pytest.mark.parametrize("section", ["looked at first", "looked at second", "looked at third", "looked at fourth"])
+@pytest.mark.parametrize(
+    "section",
+    [
+        "looked at first",
+        "looked at second",
+        "looked at third",
+        "looked at fourth",
+        "looked at fifth",
+        "looked at sixth",
+    ],
+)
 def test_questions_about_five_memories_are_answered(section: str) -> None:
     reached = Figures(0, 0, 0)
     asked = unknown = 0

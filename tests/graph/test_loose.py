@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from random import Random
 from typing import NamedTuple
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_app.graph import loose, queries, wordindex
+from memory_app.graph import loose, queries, wordindex, words
+from memory_app.graph.blocks import SPAN
 from memory_app.graph.graph import Graph
 from memory_app.jsonl import document
 from memory_app.jsonl.records import EntityLine, new_entity, new_relation
+from memory_app.text import fold
 from tests.graph import loose_lists, town_lists
 
 
@@ -124,6 +127,11 @@ WORDS = [
     "\0",
     "x9",
 ]
+# Words in several scripts, with what stands between and inside of words, and marks that may follow a space.
+PIECES = [
+    *WORDS, "CaféBar", "naÏve", "И", "я", "Wi-Fi", "é\u2011x", "\u0308", "\u3099", "か", "\u200d", "\u00ad", "שלום",
+    "السلام", " ", " ", "\u3000", "\u00a0", "\u00a8", "\u2028", "\u0085", "\x1f", "\t", "-", "_", ".", "'",
+]  # fmt: skip
 texts = st.lists(st.sampled_from(WORDS), max_size=3).map(" ".join)
 memories = st.tuples(
     st.lists(st.tuples(texts, texts, st.lists(texts, max_size=2)), max_size=5, unique_by=lambda one: one[0]),
@@ -160,17 +168,55 @@ def test_an_index_that_followed_a_change_answers_as_a_new_one(
     ]
 
 
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+@settings(max_examples=500)
+def test_the_words_of_a_text_are_those_of_the_text_folded_as_a_whole(text: str) -> None:
+    expected = words._split(fold(text))
+    if words._CAMEL.search(text):
+        expected += words._split(fold(words._CAMEL.sub(" ", text)))
+    assert sorted(words.words_of(text)) == sorted(expected)
+
+
+def test_the_index_holds_each_word_at_the_lines_that_have_it_through_changes() -> None:
+    chance = Random(7)
+
+    def entity(number: int) -> EntityLine:
+        chosen = chance.choices(WORDS, k=4)
+        return new_entity(f"{chosen[0]} {number}", chosen[1], [chosen[2], " ".join(chosen)])
+
+    graph = graph_of([], []).adding([entity(number) for number in range(2 * SPAN + 40)])
+    index = wordindex.WordIndex()
+    for _ in range(4):
+        index.follow(graph)
+        for postings, texts_of in (
+            (index.names, lambda line: [line.name]),
+            (index.types, lambda line: [line.entity_type]),
+            (index.texts, EntityLine.own_observations),
+        ):
+            expected: dict[str, list[int]] = {}
+            for line in graph.entity_lines:
+                for word in {word for text in texts_of(line) for word in words.words_of(text)}:
+                    expected.setdefault(word, []).append(line.order)
+            assert {word: list(places) for word, places in postings.places.items()} == expected
+        lines = list(graph.entity_lines)
+        changed = [line for line in lines if chance.random() < 0.1]
+        graph = graph.removing(changed[::2]).replacing(
+            [new_entity(line.name, "Lisbon", [chance.choice(WORDS)]).placed(line.order) for line in changed[1::2]]
+        )
+        graph = graph.adding([entity(1000 + lines[-1].order + number) for number in range(30)])
+
+
 def test_a_change_indexes_its_own_lines_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = graph_of([(f"N{n}", "t", ["tea"]) for n in range(1000)], [])
     assert found(graph, "N7 teas")[0] == "N7"
     indexed: list[str] = []
-    words_of_entity = wordindex.WordIndex._words_of_entity
+    words_of_texts = wordindex.WordIndex._words_of_texts
 
     def noted(index: wordindex.WordIndex, line: EntityLine) -> object:
         indexed.append(line.name)
-        return words_of_entity(index, line)
+        return words_of_texts(index, line)
 
-    monkeypatch.setattr(wordindex.WordIndex, "_words_of_entity", noted)
+    monkeypatch.setattr(wordindex.WordIndex, "_words_of_texts", noted)
     after = graph.adding([new_entity("Zebra crossing", "t", [])])
     assert found(after, "zebras") == ["Zebra crossing"]
     assert indexed == ["Zebra crossing"]

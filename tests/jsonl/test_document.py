@@ -259,6 +259,11 @@ def test_something_else_is_refused(data: bytes) -> None:
     assert not shapes.reads_as_memory(data)
 
 
+def test_a_file_of_nul_bytes_alone_is_told_as_that() -> None:
+    with pytest.raises(NotAMemory, match="nothing but NUL bytes"):
+        shapes.read(b"\0" * 5000)
+
+
 @pytest.mark.parametrize(
     "data",
     [

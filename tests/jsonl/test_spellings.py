@@ -89,6 +89,18 @@ def test_a_relation_under_other_keys_is_read(line: str) -> None:
             '{"name":"Ann","type":"person","observations":["x"]}',
             '{"type":"entity","name":"Ann","entityType":"person","observations":["x","new"]}',
         ),
+        (  # no key may come twice: the line could not be read any more
+            '{"type":"person","name":"Ann","entityType":null,"observations":["x"]}',
+            '{"type":"person","name":"Ann","entityType":null,"observations":["x","new"]}',
+        ),
+        (
+            '{"type":"person","name":"Ann","entityType":[{"a":1}],"observations":["x"]}',
+            '{"type":"person","name":"Ann","entityType":[{"a":1}],"observations":["x","new"]}',
+        ),
+        (
+            '{"type":null,"_type":"person","name":"Ann","observations":["x"]}',
+            '{"type":null,"_type":"person","name":"Ann","observations":["x","new"]}',
+        ),
     ],
 )
 def test_a_touched_record_is_written_with_our_keys(line: str, after: str) -> None:

@@ -11,13 +11,13 @@ from tests.faults.folders import folder
 from tests.stress.figures import Figures
 
 
-def run(step: int = 1) -> Figures:
-    """All commands, and of the faults, numbered through, every `step`th."""
+def run(seed: int = 0, step: int = 1) -> Figures:
+    """All commands, and of the faults, numbered through, every `step`th; the seed says which of them is the first."""
     figures = Figures("commands")
     if not hasattr(os, "fork"):
         figures.skipped = "a trial is a forked process, which this system does not have"
         return figures
-    number = 0
+    number = seed
     with folder() as around:
         inside = Path(around, "in")
         inside.mkdir()

@@ -40,11 +40,11 @@ _LONGEST: Final = 1800.0
 
 PARTS: Final[dict[str, Callable[[int], Figures]]] = {
     "faults": lambda seed: loop.run("faults"),
-    "commands": lambda seed: command_faults.run(),
+    "commands": lambda seed: command_faults.run(seed, step=4),
     "crashes": lambda seed: crashes.run(crashes.LONG_SESSIONS, start_on=lambda number: number % _STARTS == 0),
     "kills": lambda seed: kills.run(seed, kills=100, calls=80, breaking=40),
     "writers": lambda seed: writers.run(seed, ours=8, peers=2, calls=400, each_peer=400),
-    "histories": lambda seed: histories.run(range(seed, seed + 300), processes=6, calls=15),
+    "histories": lambda seed: histories.run(range(seed, seed + 200), processes=6, calls=15),
     "files": lambda seed: inputs.files(seed, 45),
     "lines": lambda seed: inputs.lines(seed, 45),
     "unlocked": lambda seed: unlocked.run(seed, 2000),

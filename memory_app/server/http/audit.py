@@ -1,8 +1,9 @@
 """The audit log: who did what, one JSON object a line, appended to a file of mode 0600.
 
 It holds the time, the request's id, the token's name, the memory, the method, the tool, how many items the call named,
-the status, and the milliseconds. Never a name, an observation or a token. A line that cannot be written is lost; the
-call it is about is not. After a rotation (the file was moved away) the next line begins a new file.
+the status, and the milliseconds. Never a name, an observation or a token. A line that cannot be written is lost, which
+is reported once until one is written again; the call it is about is not. After a rotation (the file was moved away) the
+next line begins a new file.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import contextlib
 import datetime
 import json
 import os
+from collections.abc import Callable
 from typing import Any, Final
 
 from memory_app.disk import calls
@@ -23,9 +25,11 @@ _COUNTED: Final = frozenset(key for tool in LISTED for key in tool["inputSchema"
 class Audit:
     """`path` None: nothing is logged. UsageError if the file cannot be written."""
 
-    def __init__(self, path: str | None) -> None:
+    def __init__(self, path: str | None, report: Callable[[str], None]) -> None:
         self._path = path
+        self._report = report
         self._fd = -1
+        self._is_failing = False
         if path is not None:
             try:
                 self._open()
@@ -50,9 +54,18 @@ class Audit:
             line["tool"] = tool if tool in TOOLS else None
             line["items"] = counts(arguments)
         line |= {"status": status, "ok": not failed, "ms": round(milliseconds)}
-        with contextlib.suppress(OSError):
+        begun = b"\n" if self._is_failing else b""  # a part of the line before may have been written
+        try:
             self._open()
-            calls.write_all(self._fd, (json.dumps(line, separators=(",", ":")).encode() + b"\n",))
+            calls.write_all(self._fd, (begun + json.dumps(line, separators=(",", ":")).encode() + b"\n",))
+        except OSError as error:
+            if not self._is_failing:
+                self._report(
+                    f"the audit log {self._path} cannot be written: {error.strerror}. Calls are served meanwhile"
+                )
+            self._is_failing = True
+        else:
+            self._is_failing = False
 
     def close(self) -> None:
         if self._fd >= 0:

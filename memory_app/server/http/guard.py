@@ -23,6 +23,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Final, NamedTuple, Protocol
 
 from memory_app.server.http import hosts
@@ -43,7 +44,8 @@ _INTERNAL_ERROR: Final = -32603
 
 class Request(NamedTuple):
     """A request that has passed the guard. `holder` is the token's name, "" without one; `token` None: none is
-    required.
+    required. `begin_another` is called before each further message of a batch; it raises `Refused` if the token
+    had its share of requests, or the server is stopping.
     """
 
     id: str
@@ -54,6 +56,7 @@ class Request(NamedTuple):
     holder: str
     token: Token | None
     client: str
+    begin_another: Callable[[], None]
 
 
 class Memory(Protocol):
@@ -156,10 +159,16 @@ class Guard:
             raise Refused(503, "The server is stopping or busy; try again", {"retry-after": "1"})
         self.in_flight += 1
         try:
-            request = Request(answer.request, method, headers, receive, scope, holder, token, client)
+            another = partial(self._begin_another, holder)
+            request = Request(answer.request, method, headers, receive, scope, holder, token, client, another)
             await self._memories[name].serve(request, answer)
         finally:
             self.in_flight -= 1
+
+    def _begin_another(self, holder: str) -> None:
+        if self._stopping:
+            raise Refused(503, "The server is stopping; try again", {"retry-after": "1"})
+        self._rate.take(holder)
 
     async def _tell_state(self, path: str, answer: Answer) -> None:
         ready = path == HEALTH or all([await memory.is_ready() for memory in self._memories.values()])

@@ -40,7 +40,10 @@ def run(paths: Mapping[str, str], report: Notices, access: Access, key: bytes) -
 
     `paths`: each memory's file by its name, "" for the one at /mcp. `key` signs the ids of sessions.
     """
-    with sockets.listening(access.address) as (address, listening), contextlib.closing(Audit(access.audit)) as audit:
+    with (
+        sockets.listening(access.address) as (address, listening),
+        contextlib.closing(Audit(access.audit, report)) as audit,
+    ):
         granted = access._replace(address=address)
         expect_token(granted)
         for name in paths:

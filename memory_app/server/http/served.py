@@ -172,7 +172,9 @@ _METHODS: Final = frozenset({
 def conceal(text: str, path: str) -> str:
     """The text without the paths of the memory file, its lock and its folder."""
     for written in sorted({path, os.path.abspath(path), os.path.realpath(path)}, key=len, reverse=True):
-        text = text.replace(f"{written}.lock.break", "the guard of the lock").replace(f"{written}.lock", "the lock")
+        text = text.replace(f"{written}.lock.break", "the guard of the lock")
+        for said in (f"the lock {written}.lock", f"The lock {written}.lock", f"{written}.lock"):
+            text = text.replace(said, "the lock")
         text = text.replace(written, "the memory file")
         folder = os.path.dirname(written)
         if len(folder) > 1:

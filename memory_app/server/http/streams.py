@@ -40,6 +40,7 @@ _MOST_FORGOTTEN: Final = 10_000
 
 class _Session:
     def __init__(self) -> None:
+        self.token: Token | None = None
         self.stream: _Stream | None = None
         self.is_subscribed = False
         self.changes = 0  # that there were when it subscribed, or when its stream began
@@ -53,7 +54,7 @@ class _Stream:
 
 class Streams:
     """The streams of one memory. `uri` is the resource that updates are about; each token may have `most` streams at
-    once.
+    once, and as many sessions that subscribed.
     """
 
     def __init__(self, updates: Updates, uri: str, most: int) -> None:
@@ -84,7 +85,10 @@ class Streams:
             del self._open[task]
 
     def revoke(self, holds: Callable[[Token], bool]) -> None:
-        """End the streams of tokens that are no longer valid."""
+        """End the streams and the subscriptions of tokens that are no longer valid."""
+        for session, kept in list(self._sessions.items()):
+            if kept.token is not None and not holds(kept.token):
+                self.end(session)
         for task, token in list(self._open.items()):
             if token is not None and not holds(token):
                 task.cancel()
@@ -93,9 +97,13 @@ class Streams:
     def kept(self) -> int:
         return len(self._sessions)
 
-    async def subscribe(self, session: str) -> bool:
+    async def subscribe(self, session: str, token: Token | None) -> bool:
         """Whether it is subscribed now: False if there are too many."""
-        kept = self._keep(session)
+        kept = self._keep(session, token)
+        others = (one for one in self._sessions.values() if one is not kept and one.is_subscribed)
+        if sum(one.token == token for one in others) >= self._most:
+            self._drop_unused(session)
+            return False
         if not await self._updates.subscribe(session, lambda: self._tell(session)):
             self._drop_unused(session)
             return False
@@ -108,15 +116,15 @@ class Streams:
             self._sessions[session].is_subscribed = False
             self._drop_unused(session)
 
-    async def serve(self, answer: Answer, session: str, *, is_ours: bool) -> None:
+    async def serve(self, answer: Answer, session: str, token: Token | None, *, is_ours: bool) -> None:
         """Hold a stream open until the client, the session or the server ends."""
         revived = session not in self._sessions and (not is_ours or session in self._forgotten)
-        kept = self._keep(session)
+        kept = self._keep(session, token)
         if kept.stream is not None:
             kept.stream.ended.set()
         stream = kept.stream = _Stream(answer)
         try:
-            if revived and await self.subscribe(session):
+            if revived and await self.subscribe(session, token):
                 kept.changes -= 1  # something may have changed since
             await answer.begin(200, HEADERS)
             await answer.send(PING)  # proxies and clients see that it has begun
@@ -163,9 +171,10 @@ class Streams:
         if kept is not None and kept.stream is not None and kept.stream.answer.status:
             await kept.stream.answer.send(self._event)
 
-    def _keep(self, session: str) -> _Session:
+    def _keep(self, session: str, token: Token | None) -> _Session:
         self._forgotten.pop(session, None)
         kept = self._sessions.setdefault(session, _Session())
+        kept.token = token
         self._sessions.move_to_end(session)
         if len(self._sessions) > _MOST_KEPT:
             unused = (one for one, other in self._sessions.items() if other.stream is None and other is not kept)

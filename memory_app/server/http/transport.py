@@ -93,10 +93,10 @@ class SessionSubscriptions:
         self._streams = streams
 
     async def subscribe(self, ctx: Context) -> bool:
-        session = caller(ctx).session
+        session, token = caller(ctx).session, caller(ctx).request.token
         if session is None:
             raise MCPError(t.INVALID_REQUEST, "Subscribing needs a session: initialize first")
-        return await self._streams.subscribe(session)
+        return await self._streams.subscribe(session, token)
 
     def unsubscribe(self, ctx: Context) -> None:
         session = caller(ctx).session
@@ -147,7 +147,7 @@ class Transport:
             raise Refused(406, f"A GET is answered with {_STREAM}")
         request.scope["state"]["is_stream"] = True
         with self._streams.place(request.token):
-            await self._streams.serve(answer, session, is_ours=found)
+            await self._streams.serve(answer, session, request.token, is_ours=found)
         return ()
 
     def _session(self, request: Request) -> tuple[str, bool]:
@@ -220,31 +220,40 @@ class Transport:
         session, version = self._agreed(request, None)
         if version != _WITH_BATCHES:
             raise Malformed(t.INVALID_REQUEST, "Invalid Request: a batch is not part of this protocol")
-        messages = parse_batch(body)
-        if len(messages) > _LONGEST_BATCH:
-            raise Malformed(t.INVALID_REQUEST, f"Invalid Request: a batch has {_LONGEST_BATCH:,} messages at most")
+        messages = parse_batch(body, _LONGEST_BATCH)
         reply = Reply(answer, "", stream=not _accepts(request, _JSON))
         callers: list[Caller] = []
         answers: list[bytes] = []
-        for message in messages:
-            if isinstance(message, t.JSONRPCNotification):
-                self._cancel(request, message)
-            if not isinstance(message, (t.JSONRPCRequest, Malformed)):
-                continue
-            if sum(map(len, answers)) > _LARGEST_BATCH and isinstance(message, t.JSONRPCRequest):
-                text = "The answers to this batch are too large; send this request by itself"
-                message = Malformed(t.INVALID_REQUEST, text, message.id)
-            if isinstance(message, Malformed):
-                wrong = t.ErrorData(code=message.code, message=str(message))
-                response: t.JSONRPCResponse | t.JSONRPCError = _error(message.request_id, wrong)
-            else:
-                callers.append(Caller(request, session))
-                connection = Connection.from_envelope(version, None, None)
-                try:
-                    response = await self._cancellable(callers[-1], reply, message, connection)
-                except Refused as refused:  # the others may have changed the memory, so they have to be answered
-                    response = _error(message.id, t.ErrorData(code=refused.code, message=str(refused)))
-            answers.append(b"".join(encode(response)).rstrip(b"\n"))
+        held = 0  # bytes of the answers: they count as unsent from the moment they are there
+        try:
+            for number, message in enumerate(messages):
+                if isinstance(message, t.JSONRPCNotification):
+                    self._cancel(request, message)
+                if not isinstance(message, (t.JSONRPCRequest, Malformed)):
+                    continue
+                if held > _LARGEST_BATCH and isinstance(message, t.JSONRPCRequest):
+                    text = "The answers to this batch are too large; send this request by itself"
+                    message = Malformed(t.INVALID_REQUEST, text, message.id)
+                if isinstance(message, Malformed):
+                    wrong = t.ErrorData(code=message.code, message=str(message))
+                    chunks = encode(_error(message.request_id, wrong))
+                else:
+                    one = Caller(request, session)
+                    callers.append(one)
+                    try:
+                        if number:  # the first one was counted as the request
+                            request.begin_another()
+                        connection = Connection.from_envelope(version, None, None)
+                        chunks = encode(await self._cancellable(one, reply, message, connection))
+                        self._expect_room(sum(map(len, chunks)), (one,), message.id)
+                    except Refused as refused:  # the others may have changed the memory, so they have to be answered
+                        one.failed = True
+                        chunks = encode(_error(message.id, t.ErrorData(code=refused.code, message=str(refused))))
+                answers.append(b"".join(chunks).rstrip(b"\n"))
+                held += len(answers[-1])
+                self.unsent += len(answers[-1])
+        finally:
+            self.unsent -= held
         if answers:
             await self._send(callers, reply, [b"[" + b",".join(answers) + b"]\n"], 200)
         else:
@@ -357,15 +366,19 @@ class Transport:
         message_id: str | int | None = None,
     ) -> None:
         size = sum(map(len, chunks))
-        if size > PIECE and self.unsent > _MOST_UNSENT and not any(one.has_written for one in callers):
-            for one in callers:
-                one.failed = True
-            raise _unread(message_id)
+        self._expect_room(size, callers, message_id)
         self.unsent += size
         try:
             await reply.finish(chunks, status)
         finally:
             self.unsent -= size
+
+    def _expect_room(self, size: int, callers: Sequence[Caller], message_id: str | int | None) -> None:
+        """`Refused` for a large answer, none of whose calls has written, while too much is unsent."""
+        if size > PIECE and self.unsent > _MOST_UNSENT and not any(one.has_written for one in callers):
+            for one in callers:
+                one.failed = True
+            raise _unread(message_id)
 
 
 class _Dispatch:

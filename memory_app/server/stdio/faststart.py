@@ -12,6 +12,7 @@ Nearly all of the time goes into some 500 pydantic models and into packages that
    asks for email, csv and zipfile; secrets, which loads OpenSSL; zoneinfo, which reads how Python was built.
 8. `model_rebuild`, called by the SDK at import for four models, waits for their first use like everything of 2.
 9. Some 100 typed dicts that describe pydantic's core schemas are made as plain classes: nothing asks for their keys.
+10. An annotation that is written as a string, and occurs 3 times on average, is compiled once.
 No file of the SDK is changed, and afterwards the process behaves as after a plain import; a test compares the two.
 
 It is bound to the exact versions that the archive carries. With any other, and after any exception, the SDK is
@@ -83,7 +84,7 @@ def _load_fast() -> bool:
         with _stand_ins():
             with _plain_typed_dicts():
                 importlib.import_module(_CORE_SCHEMA)
-            with _deferred_models(), _rebuilt_at_first_use():
+            with _deferred_models(), _rebuilt_at_first_use(), _annotations_compiled_once():
                 packages = [_without_init(name) for name in _SKIPPED]
                 importlib.import_module("mcp.server.lowlevel")
             importlib.import_module("anyio._backends._asyncio")  # the loop would import it without the stand-ins
@@ -135,6 +136,29 @@ def _rebuilt_at_first_use() -> Iterator[None]:
         yield
     finally:
         pydantic.BaseModel.model_rebuild = plain  # type: ignore[method-assign]
+
+
+@contextlib.contextmanager
+def _annotations_compiled_once() -> Iterator[None]:
+    """Meanwhile `ForwardRef` takes the code of a text that it has compiled before: code cannot be changed."""
+    import typing
+
+    home: Any = sys.modules[typing.ForwardRef.__module__]  # another module since Python 3.14
+    kept: dict[tuple[object, ...], Any] = {}
+
+    def compile_once(*what: Any, **how: Any) -> Any:
+        if how:
+            return compile(*what, **how)
+        code = kept.get(what)
+        if code is None:
+            code = kept[what] = compile(*what)
+        return code
+
+    home.compile = compile_once
+    try:
+        yield
+    finally:
+        del home.compile
 
 
 class _PlainTypedDict(type):

@@ -201,6 +201,7 @@ class Client:
             await self.request("resources/subscribe", {"uri": URI})
             return
         self._stream = await self._send("subscriptions/listen", {"notifications": {"resourceSubscriptions": [URI]}})
+        assert self._stream.status == 200, self._stream.status
         async with asyncio_timeout():
             told = await self._stream.event()
         assert told is not None and told["method"] == "notifications/subscriptions/acknowledged", told
@@ -231,11 +232,11 @@ class Client:
                 self._news.clear()
                 await self._news.wait()
 
-    async def stream_ended(self) -> None:
-        """Wait for the end of the stream, which has to be one."""
+    async def stream_ended(self, *, whole: bool = True) -> None:
+        """Wait for the end of the stream, which has to be one unless it may be cut."""
         assert self._listening is not None and self._stream is not None
         await asyncio.wait_for(asyncio.shield(self._listening), PATIENCE)
-        assert self._stream.is_whole
+        assert self._stream.is_whole or not whole
 
     async def close(self) -> None:
         """Leave as a good client does."""

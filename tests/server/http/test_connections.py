@@ -76,6 +76,15 @@ def test_connections_are_kept_for_longer_than_proxies_keep_theirs() -> None:
     assert limits.KEEP_ALIVE_SECONDS > 120  # Caddy's default, twice nginx's
 
 
+def test_a_client_that_vanished_without_a_word_is_probed_for() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as one:
+        limits._tune(one)
+        assert one.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        if sys.platform == "linux":
+            assert one.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 60
+            assert one.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 240_000
+
+
 def test_an_idle_connection_makes_room_for_a_new_one(tmp_path: Path) -> None:
     pytest.importorskip("resource")
     limited = ("sh", "-c", 'ulimit -n 130; exec "$0" "$@"', sys.executable, "-m", "memory_app")
@@ -430,4 +439,29 @@ def test_a_whole_graph_keeps_nobody_waiting_for_as_long_as_it_takes(tmp_path: Pa
         assert statistics.median(shares) < 0.6, shares  # where answers pass through models it is nearly all of it
 
     with serving(tmp_path) as server:
+        asyncio.run(work(server.port))
+
+
+def test_large_answers_in_a_batch_have_the_bound_too_though_another_call_of_it_wrote(tmp_path: Path) -> None:
+    line = {"type": "entity", "name": "Ann", "entityType": "person", "observations": ["x" * (2 << 20)]}
+    (tmp_path / "memory.jsonl").write_text(json.dumps(line) + "\n")
+    wanted = {"name": "search_nodes", "arguments": {"query": "Ann"}}
+    batch: list[dict[str, Any]] = [
+        {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": wanted} for number in range(2)
+    ]
+    arguments = {"entities": [{"name": "Bo", "entityType": "person", "observations": []}]}
+    batch.append({**batch[0], "id": 2, "params": {"name": "create_entities", "arguments": arguments}})
+    headers = {"Content-Type": "application/json", "MCP-Protocol-Version": "2025-03-26"}
+
+    async def work(port: int) -> None:
+        sent = (opened(port, "POST", headers, json.dumps(batch).encode(), receive_buffer=4096) for _ in range(6))
+        streams = await asyncio.gather(*sent)
+        held = [int(one.headers["content-length"]) for one in streams]
+        assert sum(held) < 24 << 20, held  # the bound and what was under way, of 48
+        for one in streams:
+            one.close()
+
+    lower = "import sys; from memory_app.server.http import transport as t; t._MOST_UNSENT = 4 << 20\n"
+    program = (sys.executable, "-c", lower + "from memory_app.cli import main; sys.exit(main())")
+    with serving(tmp_path, program=program) as server:
         asyncio.run(work(server.port))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from memory_app.server.messages import Malformed, parse_batch
 from tests.server.http.raw import PATIENCE, Reply, ask, message, post
 from tests.server.http.serving import TOKEN, Serving
 
@@ -318,3 +319,9 @@ def test_a_batch_of_another_revision_or_a_very_long_one_is_refused_as_a_whole(pl
         answer = _batch(plain, [_request(1, "ping")], version)
         assert (answer.status, answer.json()["error"]["code"]) == (400, -32600)
     assert _batch(plain, [_request(number, "ping") for number in range(1001)]).status == 400
+
+
+def test_a_batch_that_is_too_long_is_refused_before_its_messages_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memory_app.server.messages._message", None)
+    with pytest.raises(Malformed, match="a batch has 1,000 messages at most"):
+        parse_batch(b"[" + b"1," * 1000 + b"1]", 1000)

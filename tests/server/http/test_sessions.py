@@ -12,6 +12,7 @@ import pytest
 
 from memory_app.server.http.sessions import KEY_BYTES, LIFETIME_SECONDS, Sessions, load_key
 from memory_app.server.http.streams import Streams
+from memory_app.server.http.tokens import Token
 from memory_app.server.updates import Updates
 from tests.server.http import raw
 from tests.server.http.raw import Client, ask, opened
@@ -90,13 +91,29 @@ def test_sessions_that_keep_nothing_are_not_kept_and_the_others_have_a_bound(mon
         changes = Updates(unchanged)
         streams = Streams(changes, URI, 10)
         for name in "abcd":
-            await streams.subscribe(name)
+            await streams.subscribe(name, None)
         assert streams.kept == len(changes) == 3
         streams.unsubscribe("d")
         assert streams.kept == len(changes) == 2
         streams.end("b")
         streams.end("c")
         assert streams.kept == len(changes) == 0
+        changes.close()
+
+    asyncio.run(work())
+
+
+def test_each_token_has_its_share_of_subscriptions_and_a_revoked_one_none() -> None:
+    ann, bo = (Token(name, may_write=True, digest=name.encode()) for name in ("ann", "bo"))
+
+    async def work() -> None:
+        changes = Updates(unchanged)
+        streams = Streams(changes, URI, 2)
+        assert [await streams.subscribe(name, ann) for name in "abcb"] == [True, True, False, True]
+        assert await streams.subscribe("d", bo)
+        assert streams.kept == len(changes) == 3
+        streams.revoke(lambda token: token == bo)
+        assert streams.kept == len(changes) == 1
         changes.close()
 
     asyncio.run(work())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import sys
@@ -13,7 +14,7 @@ import pytest
 
 from tests.driver import Era
 from tests.locks import our_fields, write_record
-from tests.server.http.raw import PATIENCE, Client
+from tests.server.http.raw import PATIENCE, Client, opened
 from tests.server.http.serving import serving
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no signal that can be caught, and no FIFO")
@@ -98,6 +99,33 @@ def test_a_save_that_has_begun_is_finished_and_answered(tmp_path: Path, fifos: t
         asyncio.run(work(server.port, server.process.pid))
         assert server.ended(A_FEW_SECONDS) == 0
     assert '"Last"' in server.memory.read_text()
+
+
+def test_a_batch_is_answered_for_the_calls_that_have_begun(tmp_path: Path, fifos: tuple[Path, Path]) -> None:
+    reached, go = fifos
+    calls = [
+        {"name": "create_entities", "arguments": {"entities": [{**ENTITY["entities"][0], "name": name}]}}
+        for name in ("First", "Second")
+    ]
+    batch = [{"jsonrpc": "2.0", "id": n, "method": "tools/call", "params": call} for n, call in enumerate(calls)]
+    headers = {"Content-Type": "application/json", "MCP-Protocol-Version": "2025-03-26"}
+
+    async def work(port: int, pid: int) -> None:
+        async with Client(port) as hearing:
+            await hearing.subscribe()
+            sent = asyncio.ensure_future(opened(port, "POST", headers, json.dumps(batch).encode()))
+            await meet(reached, "r")
+            os.kill(pid, signal.SIGTERM)
+            await hearing.stream_ended()  # the end has begun
+            await meet(go, "w")
+            first, second = json.loads(await (await sent).body())
+            assert not first["result"].get("isError") and "stopping" in second["error"]["message"]
+
+    program = (sys.executable, "-c", GATED, "replace", ".tmp", reached, go)
+    with serving(tmp_path, program=program) as server:
+        asyncio.run(work(server.port, server.process.pid))
+        assert server.ended(A_FEW_SECONDS) == 0
+    assert '"First"' in server.memory.read_text() and '"Second"' not in server.memory.read_text()
 
 
 def test_a_call_that_waits_for_the_lock_gets_an_error_and_stores_nothing(

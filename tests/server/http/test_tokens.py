@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import os
@@ -14,7 +15,8 @@ from memory_app.errors import UsageError
 from memory_app.server.http import tokens
 from memory_app.server.http.tokens import Tokens
 from tests.commands.running import run
-from tests.server.http.raw import ask, message, post
+from tests.driver import Era
+from tests.server.http.raw import Client, ask, message, post
 from tests.server.http.serving import serving
 
 WRITE = message("tools/call", {"name": "create_entities", "arguments": {"entities": []}})
@@ -161,6 +163,43 @@ def test_each_token_does_what_it_is_for_and_a_new_one_needs_no_restart(tmp_path:
         server.wait_until_said("read again")
         assert [asked(token, LIST) for token in (writes, late)] == [401, 200]
         assert asked(writes, LIST, "/mcp") == 404
+
+
+@pytest.mark.parametrize("era", ["2025", "2026"])
+def test_a_revoked_token_loses_its_streams_and_the_others_keep_theirs(tmp_path: Path, era: Era) -> None:
+    file = ("--token-file", str(tmp_path / "tokens"))
+    anns, bos = added(tmp_path, "ann", *file), added(tmp_path, "bo", *file)
+
+    async def work(port: int) -> None:
+        async with Client(port, era, bos) as bo:
+            ann = await Client(port, era, anns).__aenter__()
+            await ann.subscribe()
+            await bo.subscribe()
+            revoked = await asyncio.to_thread(run, "token", "revoke", "ann", *file, home=tmp_path)
+            assert revoked.status == 0
+            await ann.stream_ended(whole=False)
+            await bo.call("create_entities", {"entities": [{"name": "Late", "entityType": "x", "observations": []}]})
+            await bo.updated(1)
+            assert ann.updates == 0
+
+    with serving(tmp_path, *file) as server:
+        asyncio.run(work(server.port))
+
+
+@pytest.mark.parametrize("era", ["2025", "2026"])
+def test_a_token_has_its_share_of_streams(tmp_path: Path, era: Era) -> None:
+    file = ("--token-file", str(tmp_path / "tokens"))
+    anns, bos = added(tmp_path, "ann", *file), added(tmp_path, "bo", *file)
+
+    async def work(port: int) -> None:
+        async with Client(port, era, anns) as first, Client(port, era, anns) as second, Client(port, era, bos) as other:
+            await first.subscribe()
+            with pytest.raises(AssertionError, match="429"):
+                await second.subscribe()
+            await other.subscribe()
+
+    with serving(tmp_path, *file, "--max-streams", "1") as server:
+        asyncio.run(work(server.port))
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="no modes")

@@ -108,6 +108,7 @@ assert pydantic.BaseModel.model_rebuild.__func__.__module__ == "pydantic.main"
 assert all(type(module.TypedDict).__name__ != "_PlainTypedDict" for module in (typing, typing_extensions))
 from pydantic_core import core_schema
 assert type(core_schema.CoreConfig(title="x")) is dict and "title" in core_schema.CoreConfig.__annotations__
+assert "compile" not in vars(sys.modules[typing.ForwardRef.__module__])
 assert "defer_build" not in pydantic.BaseModel.model_config
 assert pydantic.TypeAdapter.__name__ == "TypeAdapter" and pydantic.TypeAdapter(int).validate_python("1") == 1
 from mcp.server import streamable_http_manager, transport_security
