@@ -52,6 +52,8 @@ def run(asked: argparse.Namespace) -> int:
     if any(token.name == asked.name for token in held):
         raise UsageError(f"A token with the name {asked.name} exists. Revoke it first, or give another name.")
     token, text = tokens.make(asked.name, may_write=not asked.read_only, memories=asked.memory, expires=asked.expires)
+    if token.is_expired():
+        raise UsageError(f"--expires {asked.expires}: that day is over. Give the last day on which it is good.")
     tokens.write_file(asked.token_file, [*held, token])
     output().line(text)
     return 0

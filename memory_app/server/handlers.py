@@ -115,7 +115,9 @@ async def call_tool(
         return await service.call(name, arguments, shape)
     except table.UnknownTool:
         near = table.nearest(name, filter(offers or service.offers, table.TOOLS))
-        hint = "This server is read-only" if name in table.TOOLS else f"Did you mean {near}?"
+        hint = f"Did you mean {near}?"
+        if name in table.TOOLS:
+            hint = "This token may only read" if service.offers(name) else "This server is read-only"
         raise MCPError(t.INVALID_PARAMS, f"Unknown tool: {name}. {hint}") from None
 
 

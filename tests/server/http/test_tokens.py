@@ -16,7 +16,7 @@ from memory_app.server.http import tokens
 from memory_app.server.http.tokens import Tokens
 from tests.commands.running import run
 from tests.driver import Era
-from tests.server.http.raw import Client, ask, message, post
+from tests.server.http.raw import Client, Reply, ask, message, post
 from tests.server.http.serving import serving
 
 WRITE = message("tools/call", {"name": "create_entities", "arguments": {"entities": []}})
@@ -73,6 +73,7 @@ def test_tokens_are_listed_without_their_digests_and_revoked_one_by_one(tmp_path
         (("add", "ann"), "exists"),
         (("add", "a b"), "name"),
         (("add", "bo", "--expires", "tomorrow"), "--expires"),
+        (("add", "bo", "--expires", "2020-12-31"), "that day is over"),
         (("revoke", "nobody"), "nobody"),
     ],
 )
@@ -147,14 +148,18 @@ def test_each_token_does_what_it_is_for_and_a_new_one_needs_no_restart(tmp_path:
     memories = ("--memory", f"work={tmp_path / 'work.jsonl'}", "--memory", f"home={tmp_path / 'home.jsonl'}")
     with serving(tmp_path, *file, *memories) as server:
 
-        def asked(token: str, body: dict[str, object], at: str = "/work/mcp") -> int:
+        def answered(token: str, body: dict[str, object], at: str = "/work/mcp") -> Reply:
             headers = [("Content-Type", "application/json"), ("MCP-Protocol-Version", "2026-07-28"), bearer(token)]
             headers += [("Mcp-Method", str(body["method"]))]
             headers += [("Mcp-Name", "create_entities")] if body is WRITE else []
-            return ask(server.port, "POST", at, headers, json.dumps(body).encode()).status
+            return ask(server.port, "POST", at, headers, json.dumps(body).encode())
+
+        def asked(token: str, body: dict[str, object], at: str = "/work/mcp") -> int:
+            return answered(token, body, at).status
 
         assert [asked(token, LIST) for token in (writes, reads, elsewhere, "wrong")] == [200, 200, 403, 401]
         assert [asked(token, WRITE) for token in (writes, reads)] == [200, 400]
+        assert b"This token may only read" in answered(reads, WRITE).body
         assert asked(elsewhere, LIST, "/home/mcp") == 200
         metrics = [ask(server.port, "GET", "/metrics", [bearer(token)]).status for token in (reads, elsewhere)]
         assert metrics == [200, 403]
