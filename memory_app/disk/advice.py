@@ -10,6 +10,10 @@ _RIGHTS: Final = (
     "permission denied",
     "Give this user the right to read it and to create files in {folder}, or choose another memory file.",
 )
+_OWNER: Final = (
+    "that is not permitted",
+    "A sticky bit on {folder} leaves replacing to the owner, an attribute of the file to nobody: change that.",
+)
 _MOUNTED: Final = (
     "it cannot be replaced",
     "A single file that is mounted by itself cannot be replaced: mount its folder instead.",
@@ -24,7 +28,7 @@ _ADVICE: Final = {
         "Choose a shorter name: files beside it are named after it, with up to 37 characters more.",
     ),
     errno.EACCES: _RIGHTS,
-    errno.EPERM: _RIGHTS,
+    errno.EPERM: _OWNER,
     errno.EROFS: ("the file system is read-only", "Make {folder} writable, or choose another memory file."),
     errno.ENOSPC: ("the disk is full", "Free some space for {folder}, then try again."),
     errno.EDQUOT: ("the disk quota is used up", "Free some space for {folder} or raise the quota, then try again."),

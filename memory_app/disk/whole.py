@@ -39,6 +39,9 @@ TEMPORARY_SECONDS: Final = 600.0
 READ_TRIES: Final = 20
 """How often a file that changes while it is read is read again before that is an error; each try reads all of it."""
 
+_TOO_EARLY: Final = 0.05
+"""Seconds between two readings of content that the file system may have given before it had it."""
+
 _NOTHING: Final[Mapping[str, bytes]] = MappingProxyType({})
 
 _NO_LINKS: Final = frozenset(
@@ -62,8 +65,11 @@ class Reading(NamedTuple):
 def open_whole(path: str, *, follow: bool = True, check: Callable[[Signature], None] | None = None) -> Reading:
     """Read a regular file as it was at one moment; it stays open. KeepsChanging if there was no such moment.
 
-    `check` may raise an error for the signature before anything is read.
+    `check` may raise an error for the signature before anything is read. Where a file was just replaced, a file system
+    in user space may give too few bytes, or NUL bytes for what it does not have yet, and show that in no stamp: such
+    content counts once it was read twice.
     """
+    doubtful = None
     for _ in range(READ_TRIES):
         fd = calls.open_regular(path, follow=follow)
         keep = False
@@ -72,12 +78,16 @@ def open_whole(path: str, *, follow: bool = True, check: Callable[[Signature], N
             if check is not None:
                 check(signature)
             data = calls.read_all(fd)
-            keep = calls.signature(fd) == signature
+            is_sure = len(data) >= signature.size and b"\0" not in data
+            before, doubtful = doubtful, None if is_sure else (len(data), hash(data))
+            keep = calls.signature(fd) == signature and (is_sure or before == doubtful)
             if keep:
                 return Reading(data, signature, fd)
         finally:
             if not keep:
                 calls.close_if_possible(fd)
+        if not is_sure:
+            time.sleep(_TOO_EARLY)
     raise KeepsChanging(errno.EBUSY, "it keeps changing while it is read", path)
 
 

@@ -168,7 +168,11 @@ class History:
             return None
         if kept is not None:
             self._untidy = True
-            self._remember(folder, kept)
+            try:
+                self._remember(folder, kept)
+            except BaseException:  # the save knows of no generation yet, and could not remove it
+                self.undo(kept)
+                raise
         return kept
 
     def undo(self, kept: Kept) -> None:
@@ -230,7 +234,7 @@ class History:
         """Know the folder as it is with this newest generation, so that the next save need not list it."""
         self._seen = None
         newest = _read_name(os.path.basename(kept.path))
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(Exception):  # then it is listed
             status = calls.lstat(folder)
             if newest is not None:
                 self._seen, self._newest = (status.st_ino, status.st_mtime_ns), newest[:2]

@@ -6,11 +6,14 @@ import errno
 import os
 import stat
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memory_app.disk import calls, whole
+from tests.faults.seam import through
 from tests.gating import GatedOs
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="modes and links of POSIX")
@@ -47,6 +50,37 @@ def test_a_dangling_link_has_the_name(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError):
         whole.write_new(str(tmp_path / "new"), [b"ours"])
     assert os.listdir(tmp_path) == ["new"]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [lambda data: b"", lambda data: data[:9], lambda data: bytes(len(data)), lambda data: data[:9] + bytes(9)],
+    ids=["nothing", "cut", "zeros", "zeros at the end"],
+)
+def test_what_a_file_system_gives_too_early_is_not_taken_for_the_file(
+    tmp_path: Path, given: Callable[[bytes], bytes]
+) -> None:
+    """As FUSE does right after a rename, with the same time stamps before and after."""
+    path = tmp_path / "file"
+    path.write_bytes(b"the whole content!")
+    opened = 0
+
+    def read(name: str, arguments: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        nonlocal opened
+        opened += name == "open"
+        made = make()
+        return given(made) if name == "read" and made and opened == 1 else made
+
+    with through(read):
+        assert whole.read_whole(str(path)) == b"the whole content!"
+    assert opened == 2
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 20, b"a\0b"])
+def test_a_file_that_holds_nul_bytes_or_nothing_is_read_as_it_is(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    assert whole.read_whole(str(path)) == content
 
 
 def test_without_hard_links_a_new_file_is_whole_too(tmp_path: Path, gated: GatedOs) -> None:

@@ -123,6 +123,7 @@ print(json.dumps([said, left, kept, beside(folder)]))
 
 
 _UNPRIVILEGED: Final = """
+import _strptime, calendar  # that user may not be able to read them
 if os.getuid() == 0:
     os.setgroups([])
     os.setgid(65534)
@@ -136,6 +137,12 @@ print(json.dumps([attempt(*NEXT), beside(folder)]))
     [
         pytest.param(lambda folder: folder.chmod(0o555), "permission denied", id="folder"),
         pytest.param(lambda folder: (folder.chmod(0o777), (folder / NAME).chmod(0o444)), "is read-only", id="file"),
+        pytest.param(
+            lambda folder: (folder.chmod(0o1777), (folder / NAME).chmod(0o666)),
+            "sticky bit",
+            id="sticky folder",
+            marks=pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs a second user"),
+        ),
     ],
 )
 def test_what_is_read_only_is_refused_and_left(make: Callable[[Path], object], says: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
@@ -198,6 +199,25 @@ def test_the_link_goes_if_the_save_fails(memory: Path, opened: Callable[..., Sto
         do(opened(), *DELETE)
     assert memory.stat().st_nlink == 1
     assert os.listdir(history.folder_of(str(memory))) == [".gitignore"]
+
+
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+def test_a_failure_right_after_the_link_leaves_no_second_name_of_the_memory(
+    memory: Path, opened: Callable[..., Store], error: type[BaseException]
+) -> None:
+    linked: list[str] = []
+
+    def fail(name: str, arguments: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        if name == "link" and str(arguments[1]).endswith("Z.jsonl"):
+            linked.append(str(arguments[1]))
+        if name == "lstat" and linked and str(arguments[0]) == history.folder_of(str(memory)):
+            raise error
+        return make()
+
+    with through(fail), contextlib.suppress(BaseException):
+        do(opened(), *DELETE)
+    assert linked
+    assert memory.stat().st_nlink == 1
 
 
 KILLED = """

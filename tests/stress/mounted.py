@@ -93,10 +93,11 @@ class _Proof:
         def client(number: int) -> None:
             for call in range(calls):
                 name = f"s{number}-{call}"
-                if self._is_stored(drivers[number], name):
+                answer = drivers[number].answer(drivers[number].start_call("create_entities", servers.entity(name)))
+                if servers.is_stored(answer):
                     self._must.append(name)
                 else:
-                    self._lost(f"{name} was refused")
+                    self._lost(f"{name} was refused: {answer}")
 
         threads = [threading.Thread(target=client, args=(number,)) for number in range(len(drivers))]
         for thread in threads:
