@@ -547,3 +547,16 @@ def test_what_was_saved_in_the_editor_before_the_terminal_closed_is_kept(do: Do,
     done = do("edit", "Ann", env={**editor(home, ended), "TMPDIR": str(temporary)})
     (kept,) = temporary.glob("memory-*/facts.txt")
     assert kept.read_text("utf-8") == "an hour of work" and str(kept) in done.err
+
+
+@pytest.mark.parametrize("words", [("add", "Bo", "is new"), ("rename", "Ann", "Bo"), ("rename", "Acme", "Bo")])
+def test_undo_removes_an_entity_whose_relations_were_there_before_it(words: tuple[str, ...], home: Path) -> None:
+    memory = home / "memory.jsonl"
+    lines = entity("Ann", "t", ["x"]), entity("Acme"), relation("Ann", "Bo", "knows"), relation("Bo", "Zed", "is")
+    write(memory, *lines)
+    before = facts(memory), relations(memory)
+    for _ in range(2):
+        assert run(*words, "--file", memory, home=home).status == 0
+        assert "Bo" in facts(memory)
+        assert run("undo", "--file", memory, home=home).status == 0
+        assert (facts(memory), relations(memory)) == before

@@ -54,7 +54,7 @@ def bring_back(graph: Graph, source: Graph, side: Side) -> Graph:
 
 def take_out(graph: Graph, source: Graph, side: Side) -> Graph:
     """The graph without the parts that `side` names, as `source` had them. An entity stays if it has gained an
-    observation or relation.
+    observation or relation. Its other relations stay: they were there before it.
     """
     relations = [RelationKey(*key) for key in side.relations]
     made = changes.delete_relations(graph, relations)[0]
@@ -65,11 +65,13 @@ def take_out(graph: Graph, source: Graph, side: Side) -> Graph:
         if line is None:
             continue
         had = source.entities[name].observations()
-        if set(line.observations()) <= set(had) and not made.touching.get(name):
+        touching = [(one.source, one.target, one.relation_type) for one in made.touching.get(name, ())]
+        if set(line.observations()) <= set(had) and None not in source.relations(touching):
             gone.append(name)
         else:
             deletions.append(Deletion(name, tuple(had)))
-    return changes.delete_entities(changes.delete_observations(made, deletions)[0], gone)[0]
+    made = changes.delete_observations(made, deletions)[0]
+    return made.removing([made.entities[name] for name in gone])
 
 
 def _with(line: EntityLine, source: EntityLine, texts: set[str] | None) -> EntityLine:
