@@ -36,9 +36,6 @@ _NO_WORD: Final = (
     "\u1361-\u1368\u17d4-\u17db\u2000-\u209f\u20a0-\u20cf\u2190-\u2bff\u3000-\u3004\u3008-\u3020\u3030\u303d\u30a0\u30fb\ufe10-\ufe6f"
     "\ufffc\ufffd\U0001f000-\U0001faff"
 )
-_PIECES: Final = re.compile(
-    f"([{_HAN}]+)|([{_HIRAGANA}][{_HIRAGANA}{_VOICING}]*)|([{_NO_SPACES}]+)|([^{_NO_WORD}{_HAN}{_HIRAGANA}{_NO_SPACES}]+)"
-)
 _JOINERS: Final = re.compile("[\xad\u200c\u200d\u2060\ufeff]")
 # One letter in two shapes: final letters of Hebrew, Arabic ones that keyboards of other languages write otherwise.
 _SEMITIC: Final = str.maketrans("ךםןףץةىیکہھ", "כמנפצهييكهه")
@@ -101,12 +98,20 @@ def _joined(folded: str) -> Iterator[tuple[list[str], str]]:
             yield parts, "".join(parts)
 
 
+@functools.cache
+def _pieces() -> re.Pattern[str]:
+    """Runs of Chinese, of hiragana, of scripts without spaces, and words. Compiling it would slow each start."""
+    han, hiragana, spaceless = f"[{_HAN}]+", f"[{_HIRAGANA}][{_HIRAGANA}{_VOICING}]*", f"[{_NO_SPACES}]+"
+    word = f"[^{_NO_WORD}{_HAN}{_HIRAGANA}{_NO_SPACES}]+"
+    return re.compile(f"({han})|({hiragana})|({spaceless})|({word})")
+
+
 def _split(folded: str) -> list[str]:
     found = [whole for _, whole in _joined(folded)]
     if folded.isascii():
         found += folded.translate(_ASCII_WORDS).split()
         return found
-    for han, hiragana, spaceless, word in _PIECES.findall(_JOINERS.sub("", folded)):
+    for han, hiragana, spaceless, word in _pieces().findall(_JOINERS.sub("", folded)):
         if word:
             found += _forms(word) if "\u0590" <= word[0] <= "\u06ff" else [word]
         elif han:
@@ -278,7 +283,7 @@ def _query_words(query: str, lists: _Lists) -> Iterator[tuple[str, int, bool]]:
         after = first[0] if first else ""
         kept.append(part[len(after) :] if after in lists.after_apostrophe else part)
     run = 0
-    for han, hiragana, spaceless, word in _PIECES.findall(" ".join(kept)):
+    for han, hiragana, spaceless, word in _pieces().findall(" ".join(kept)):
         if word:
             yield word, 0, word in capitals
             continue

@@ -77,8 +77,10 @@ def main(arguments: list[str]) -> int:
     if not arguments:
         from memory_app import __version__
 
-        about = f"{archive.name}, {kept.stat().st_size / 1e6:.1f} MB, version {__version__}"
-        text = _TEXT.format(archive=about, table=result, minutes=(time.monotonic() - began) / 60)
+        content = kept.read_bytes()
+        about = f"{archive.name}, {len(content) / 1e6:.1f} MB, version {__version__}"
+        exactly = f"{about}, SHA-256 `{hashlib.sha256(content).hexdigest()}`"
+        text = _TEXT.format(archive=exactly, table=result, minutes=(time.monotonic() - began) / 60)
         _RESULTS.write_text(text, "utf-8")
         short = _SHORT.format(archive=about, table=short_table(found))
         _rewrite("platforms", short, "run")

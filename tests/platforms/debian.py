@@ -144,7 +144,10 @@ def make_devices(root: Path) -> None:
 def sources(suite: str, package: str, folder: Path) -> Path:
     """The folder with that source package as its authors released it, below `folder`. Nothing of Debian's is added."""
     folder.mkdir(parents=True)
-    call([*_apt(suite, _HOST), "source", "--download-only", package], cwd=folder)
+    try:
+        call([*_apt(suite, _HOST), "source", "--download-only", package], cwd=folder)
+    except Missing as problem:
+        raise Missing(f"the Debian mirror does not give the source of {package} in {suite} ({problem})") from problem
     archive = max(folder.glob("*.orig.tar.?z"), key=lambda path: path.stat().st_size)
     with tarfile.open(archive) as tar:
         tar.extractall(folder)

@@ -9,7 +9,8 @@ Nearly all of the time goes into some 500 pydantic models and into packages that
 5. The two packages of per-era wire models are stand-ins too: a connection needs one of them.
 6. ssl is not imported: asyncio is told that there is none, for anyio it is a stand-in. So a Python without it serves.
 7. Modules that pydantic imports for fields which no model here has are stand-ins as in 4: importlib.metadata, which
-   asks for email, csv and zipfile; secrets, which loads OpenSSL; zoneinfo, which reads how Python was built.
+   asks for email, csv and zipfile; secrets, which loads OpenSSL; zoneinfo, which reads how Python was built; fractions,
+   which compiles two long patterns; decimal, a library of C.
 8. `model_rebuild`, called by the SDK at import for four models, waits for their first use like everything of 2.
 9. Some 100 typed dicts that describe pydantic's core schemas are made as plain classes: nothing asks for their keys.
 10. An annotation that is written as a string, and occurs 3 times on average, is compiled once.
@@ -42,7 +43,7 @@ _HTTP: Final = (
     "mcp.server.streamable_http_manager",
     "mcp.server.transport_security",
 )
-_UNUSED: Final = ("ssl", "importlib.metadata", "secrets", "zoneinfo")
+_UNUSED: Final = ("ssl", "importlib.metadata", "secrets", "zoneinfo", "fractions", "decimal")
 _CORE_SCHEMA: Final = "pydantic_core.core_schema"
 _ERAS: Final = ("mcp_types._v2025_11_25", "mcp_types._v2026_07_28")
 # Values that the SDK needs while importing, as defaults of streamable_http_app(); a test compares them with the real.
