@@ -76,6 +76,7 @@ async def measure(server: Serving, size: int, seconds: float, say: Callable[[str
     say(f"   50 clients beside {SUBSCRIBERS} subscribers: {total:.0f} calls/s")
     for client in hearing:
         client.vanish()
+    await asyncio.sleep(2.0)  # for what was begun before: files that were replaced, streams that ended
     stall = await whole_graphs(server, clients[0], clients[1])
     waits = f"beside it small calls wait {stall.worst * 1000:.0f} ms at most"
     say(f"  read_graph {stall.took:.2f} s; {waits}; {stall.peak >> 20} MiB at most")
