@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_app.jsonl import lines
-from memory_app.jsonl.records import EntityLine, RelationLine
+from memory_app.jsonl import document, lines
+from memory_app.jsonl.records import EntityLine, Line, RelationLine
 
 _NEVER = re.compile("^" + "()" * 7 + r"[^\n]*$", re.MULTILINE)  # as for lines in no form of ours
 _TEXTS = st.text(st.sampled_from('ab",:[]{}\\/\u00e9\u2028\x00\x1f\x7f\ud83d\U0001f600 \r'), max_size=6)
@@ -30,14 +30,15 @@ _PIECES = st.sampled_from([b"", b'"', b"\\", b",", b" ", b"\x01", b'"name":"x",'
 
 
 def _read(line: bytes) -> list[object]:
-    return [
-        (piece.raw, piece.name, piece.entity_type, piece.form, piece.observations())
-        if isinstance(piece, EntityLine)
-        else (piece.raw, piece.source, piece.target, piece.relation_type)
-        if isinstance(piece, RelationLine)
-        else piece
-        for piece in lines.read_line(line)
-    ]
+    return [_said(piece) for piece in lines.read_line(line)]
+
+
+def _said(piece: Line | bytes) -> object:
+    if isinstance(piece, EntityLine):
+        return piece.raw, piece.name, piece.entity_type, piece.form, piece.observations()
+    if isinstance(piece, RelationLine):
+        return piece.raw, piece.source, piece.target, piece.relation_type
+    return piece
 
 
 @given(st.one_of(_ENTITIES, _RELATIONS), st.booleans(), st.booleans(), st.integers(0, 90), st.integers(0, 2), _PIECES)
@@ -74,6 +75,34 @@ def _expect_the_same(line: bytes) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lines, "_OWN_FORM", _NEVER)
         assert found == _read(line)
+
+
+def _compact(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
+
+
+_OTHERS = [*_ODD.values(), b"", b"\r", b"\xef\xbb\xbf", b"\xff", b"1,2", b"{}", b"[", b'{"type":"entity"']
+_LINES = st.lists(
+    st.one_of(_ENTITIES.map(_compact), _RELATIONS.map(_compact), st.sampled_from(_OTHERS)), min_size=1, max_size=8
+)
+
+
+@given(_LINES)
+def test_lines_say_the_same_read_together_or_one_by_one(read: list[bytes]) -> None:
+    together = [None if line is None else line.raw for line in lines.read_own_form(read, {})]
+    assert together == [None if line is None else line.raw for one in read for line in lines.read_own_form([one], {})]
+    found = _document(b"\n".join(read))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines, "_OWN_FORM", _NEVER)
+        assert found == _document(b"\n".join(read))
+
+
+def _document(data: bytes) -> object:
+    try:
+        contents = document.read(data)
+    except document.NotAMemory as error:
+        return str(error)
+    return contents._replace(lines=()), [_said(line) for line in contents.lines]
 
 
 @pytest.mark.parametrize("items", [[], [""], ["a"], ['"', "\\", "\n", "/"], ["é", "\u2028"]], ids=str)
