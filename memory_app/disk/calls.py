@@ -266,6 +266,15 @@ def close_if_possible(fd: int) -> None:
         os.close(fd)
 
 
+def close_unwanted(fd: int) -> None:
+    """Close a file that will hardly be read again. Its content leaves the system's cache, if it can: what comes next
+    takes that space, which costs less than new space.
+    """
+    with contextlib.suppress(OSError, AttributeError):  # not all systems take that advice
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    close_if_possible(fd)
+
+
 def make_folder(path: str) -> bool:
     """Create one folder, 0700. False if it exists already. NotADirectoryError if anything else has the name."""
     try:

@@ -144,13 +144,25 @@ def write_temporary(
 
     On failure the descriptor is closed. If the file was created, the caller removes it.
     """
+    fd = write_unsynced(path, chunks, like, extended)
+    try:
+        calls.sync(fd)
+    except BaseException:
+        calls.close_if_possible(fd)
+        raise
+    return fd
+
+
+def write_unsynced(
+    path: str, chunks: Iterable[bytes], like: os.stat_result | None, extended: Mapping[str, bytes]
+) -> int:
+    """The same without the sync, which the caller owes before it gives the file its name."""
     fd = calls.create(path, 0o600)
     try:
         if like is not None:
             calls.set_owner_and_mode(fd, like)
             attributes.write(fd, extended)
         calls.write_all(fd, chunks)
-        calls.sync(fd)
     except BaseException:
         calls.close_if_possible(fd)
         raise

@@ -3,18 +3,20 @@
 A save happens under the lock and is these steps; what a crash right after each leaves stands behind it:
 
 1. a file of another shape is copied to `<name>.<UTC time>.bak` and synced      the old file, a backup
-2. `<name>.<32 hex>.tmp` is created beside the real file, written and synced    the old file, a temporary file
+2. `<name>.<32 hex>.tmp` is created beside the real file and written            the old file, a temporary file
 3. the old file, only if another program may still be writing it (`inplace`):
    a. the save is given up until that file is at rest                           the old file
    b. lines that it has lost since they were loaded go to a backup, synced      the old file, a backup
    c. its inode gets a second name (`replaced`)                                 the old file with two names
    then, if it is to be kept, a second name in the history (`history`)          the same
-4. last check: the lock is still ours, the target still the file we loaded      the same
-5. `os.replace`                                                                 the new file, perhaps not yet its name
-6. the folder is synced                                                         the new file
+4. the temporary file is synced; a file with a second name is compared with
+   what was loaded meanwhile                                                    the same
+5. last check: the lock is still ours, the target still the file we loaded      the same
+6. `os.replace`                                                                 the new file, perhaps not yet its name
+7. the folder is synced                                                         the new file
 
-A failure before step 5 leaves the old file and removes what it made; what cannot be removed then is removed by the
-next save, or by any save once it is ten minutes old. A failure in step 6 is told as such: the change is stored, but
+A failure before step 6 leaves the old file and removes what it made; what cannot be removed then is removed by the
+next save, or by any save once it is ten minutes old. A failure in step 7 is told as such: the change is stored, but
 might not survive a power cut.
 
 "The file we loaded" is a matter of its signature, once the clock of the file system has moved on from its stamps. Until
@@ -42,6 +44,7 @@ from memory_app.graph.reload import reload
 from memory_app.jsonl.document import NotAMemory, read
 from memory_app.jsonl.notices import Notice
 from memory_app.storage import history, inplace
+from memory_app.storage.comparison import Comparison
 from memory_app.storage.history import History
 from memory_app.storage.inplace import Origin, Reading, Rest
 from memory_app.storage.replaced import Kept, Replaced
@@ -174,14 +177,10 @@ class MemoryFile:
         kept: Kept | None = None
         generation: history.Kept | None = None
         try:
-            fd = whole.write_temporary(temporary, graph.chunks(), wanted, extended)
+            fd = whole.write_unsynced(temporary, graph.chunks(), wanted, extended)
             if self._has_coarse_clock:  # a power cut may undo this: whoever starts then reads the file anyway
                 calls.set_back(fd, int(inplace.COARSEST))
-            written = calls.signature(fd)
-            if calls.WINDOWS:
-                closing, fd = fd, -1
-                calls.close(closing)
-            may_replace, kept = self._judge(target, old, wanted, inplace.present_of(written))
+            may_replace, kept = self._judge(target, old, wanted, inplace.present_of(calls.signature(fd)))
             if may_replace and not calls.WINDOWS and old.signature and old.signature.size >= _SLOW_TO_FREE:
                 held = _opened(target)
             expected = old.signature if kept is None else kept.signature
@@ -189,7 +188,15 @@ class MemoryFile:
                 self._linked = expected[:2]
                 generation = self._history.keep(target, expected, wanted, reason)
                 expected = expected if generation is None else generation.signature
-            if expected is not None and expected != old.signature and not self._still_holds(old, expected):
+            comparison = None
+            if expected is not None and expected != old.signature:  # it got a second name
+                comparison = Comparison(self.path, expected, old.graph.chunks())
+            calls.sync(fd)
+            written = calls.signature(fd)
+            if calls.WINDOWS:
+                closing, fd = fd, -1
+                calls.close(closing)
+            if comparison and expected and not comparison.result() and not self._still_holds(old, expected):
                 may_replace = False
             # The look at the file is the last of them: only the rename comes between it and the next writer.
             if (
@@ -311,14 +318,10 @@ class MemoryFile:
         return kept is not None, kept
 
     def _still_holds(self, old: Snapshot, expected: Signature) -> bool:
-        """Whether a file that got a second name still has the bytes that were loaded.
+        """Whether a file that got a second name, and is not in our own form, still has what was loaded.
 
-        The link changes the change time, and so would hide a write of the same size whose time was set back. A file
-        that is not in our own form has to be read as a whole for that.
+        The link changes the change time, and so would hide a write of the same size whose time was set back.
         """
-        with contextlib.suppress(OSError):  # reading says what is wrong
-            if whole.holds(self.path, expected, old.graph.chunks()):
-                return True
         again = self.read(old)
         return again.graph is old.graph and again.signature == expected
 

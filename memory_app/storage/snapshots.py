@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Hashable
 from typing import TypeAlias
 
-from memory_app.disk.calls import close_if_possible
+from memory_app.disk.calls import close_unwanted
 from memory_app.errors import StoreError
 from memory_app.graph.graph import Graph
 from memory_app.jsonl.notices import Notice
@@ -92,7 +92,7 @@ class Snapshots:
         """Close the files that saves have replaced, which may take some time."""
         with contextlib.suppress(IndexError):  # another thread may take the last one
             while True:
-                close_if_possible(self._replaced.pop())
+                close_unwanted(self._replaced.pop())
 
     def close(self) -> None:
         """Forget the snapshot and close every file."""
