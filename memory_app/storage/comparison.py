@@ -10,7 +10,7 @@ from typing import Final
 from memory_app.disk import whole
 from memory_app.disk.calls import Signature
 
-_WORTH_A_THREAD: Final = 1 << 18
+WORTH_A_THREAD: Final = 1 << 18
 """Bytes of a file that take longer to compare than a thread to start: 256 KiB take 60 us."""
 
 
@@ -21,7 +21,7 @@ class Comparison:
         self._arguments = (path, signature, chunks)
         self._is_same = False
         self._thread: threading.Thread | None = None
-        if signature.size >= _WORTH_A_THREAD:
+        if signature.size >= WORTH_A_THREAD:
             thread = threading.Thread(target=self._compare, name="memory-comparison", daemon=True)
             with contextlib.suppress(RuntimeError, MemoryError):  # no thread can be started: it waits for `result`
                 thread.start()

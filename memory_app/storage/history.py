@@ -73,10 +73,14 @@ class Generation(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """A generation that is being made. `signature` is what the last check must find at the memory's name."""
+    """A generation that is being made, named as in `Generation`. `signature` is what the last check must find at the
+    memory's name.
+    """
 
     path: str
     signature: Signature
+    milliseconds: int
+    reason: str
 
 
 def folder_of(target: str) -> str:
@@ -233,11 +237,9 @@ class History:
     def _remember(self, folder: str, kept: Kept) -> None:
         """Know the folder as it is with this newest generation, so that the next save need not list it."""
         self._seen = None
-        newest = _read_name(os.path.basename(kept.path))
         with contextlib.suppress(Exception):  # then it is listed
             status = calls.lstat(folder)
-            if newest is not None:
-                self._seen, self._newest = (status.st_ino, status.st_mtime_ns), newest[:2]
+            self._seen, self._newest = (status.st_ino, status.st_mtime_ns), (kept.milliseconds, kept.reason)
 
     def _make_folder(self, folder: str, like: os.stat_result) -> None:
         try:
@@ -266,7 +268,7 @@ class History:
             path = os.path.join(folder, _entry(moment, reason))
             try:
                 signature = link_present(target, path, expected)
-                return None if signature is None else Kept(path, signature)
+                return None if signature is None else Kept(path, signature, moment, reason)
             except FileExistsError:
                 moment += 1
             except FileNotFoundError:
@@ -274,7 +276,7 @@ class History:
             except OSError as error:
                 _remove_link(target, path)  # a network file system may have made it and lost the answer
                 if expected.size <= LARGEST_COPY:
-                    return _copied(target, path, expected, like)
+                    return Kept(path, expected, moment, reason) if _copied(target, path, expected, like) else None
                 said = error.strerror or str(error)
                 self._report(Notice(f"{NOT_KEPT}, no hard link can be made ({said})"))
                 return None
@@ -286,14 +288,14 @@ class History:
 _COPY: Final = "copy"
 
 
-def _copied(target: str, path: str, expected: Signature, like: os.stat_result) -> Kept | None:
+def _copied(target: str, path: str, expected: Signature, like: os.stat_result) -> bool:
     """Make a copy in place of a link. It gets its name when it is whole and synced. Nothing can have that name yet: the
-    lock is ours, and the time is new.
+    lock is ours, and the time is new. False if the file is not the expected one any more.
     """
     reading = whole.open_whole(target)
     calls.close_if_possible(reading.fd)
     if reading.signature != expected:
-        return None
+        return False
     made = whole.temporary(os.path.join(os.path.dirname(path), _COPY))
     try:
         calls.close(whole.write_temporary(made, (reading.data,), like))
@@ -302,7 +304,7 @@ def _copied(target: str, path: str, expected: Signature, like: os.stat_result) -
     except BaseException:
         calls.remove_if_possible(made)
         raise
-    return Kept(path, expected)
+    return True
 
 
 def _remove_link(target: str, path: str) -> None:
@@ -328,7 +330,7 @@ def _names(folder: str) -> list[tuple[int, str, str]]:
     return sorted(filter(None, map(_read_name, entries)), reverse=True)
 
 
-@functools.lru_cache(maxsize=256)  # each save lists the folder, and reading a time takes longer than listing it
+@functools.lru_cache(maxsize=256)  # the folder is listed again and again, and reading a time takes longer than that
 def _read_name(entry: str) -> tuple[int, str, str] | None:
     """Time, command and name of a folder's entry; None if it is no generation."""
     match = _NAME.fullmatch(entry)

@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from memory_app.disk import calls
-from memory_app.storage import history
+from memory_app.jsonl.records import new_entity
+from memory_app.storage import comparison, history
 from memory_app.storage import store as store_module
 from memory_app.storage.history import Generation, generations, surplus
 from memory_app.storage.memory_file import MemoryFile
@@ -260,6 +261,29 @@ def test_a_foreign_change_between_the_link_and_the_rename_is_seen(memory: Path, 
         do(opened(), "delete_observations", {"deletions": [{"entityName": "Ada", "observations": ["counts"]}]})
     assert b"steel" in memory.read_bytes()
     assert kept(memory) == [changed]
+
+
+@pytest.mark.parametrize("fill", [0, 3 * comparison.WORTH_A_THREAD], ids=["a small file", "a large one"])
+def test_a_write_in_place_whose_time_was_set_back_is_seen_between_the_link_and_the_rename(
+    memory: Path, opened: Callable[..., Store], fill: int
+) -> None:
+    more = new_entity("Filler", "note", ["x" * fill]).raw + b"\n"
+    put(memory, LINES + more)
+    before = memory.stat()
+    done: list[bool] = []
+
+    def interfere(name: str, arguments: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        if name == "link" and arguments[1].endswith("Z.jsonl") and not done:
+            done.append(True)  # its change time is that of the link, as far as a stat shows
+            with memory.open("r+b") as file:
+                file.write((LINES + more).replace(b"brass", b"steel"))
+            os.utime(memory, ns=(before.st_atime_ns, before.st_mtime_ns))
+        return make()
+
+    with through(interfere):
+        do(opened(), "delete_observations", {"deletions": [{"entityName": "Ada", "observations": ["counts"]}]})
+    assert b"steel" in memory.read_bytes()
+    assert b"counts" not in memory.read_bytes()
 
 
 def test_times_go_up_also_when_the_clock_was_set_back(
