@@ -208,7 +208,8 @@ class Store:
         failure: BaseException | None = None
         try:  # these calls are taken: each has to get an answer, and a true one
             if taken:
-                self._transact(taken, graph if taken == waiting else None, after)
+                are_first = taken[: len(waiting)] == waiting  # more may have come since
+                self._transact(taken, graph, *((after, len(waiting)) if are_first else (graph, 0)))
         except BaseException as error:  # noqa: BLE001 (the edge of a save)
             failure = error
         try:
@@ -221,18 +222,20 @@ class Store:
             refuse(taken, _as_store_error(failure, self.path, stored=self._written))
         self._written = False
 
-    def _transact(self, calls: Sequence[Call], graph: Graph | None, after: Graph) -> None:
+    def _transact(self, calls: Sequence[Call], graph: Graph, after: Graph, applied: int) -> None:
         """Under the lock, apply the calls to the present file and save; repeat both if the file has changed meanwhile.
 
-        `after` is the result of the calls on `graph`, if they were applied already. If both are the same there is
+        `after` is the result of the first `applied` calls on `graph`. If all of them leave the graph as it is there is
         nothing to write.
         """
         afresh = False
         while True:
             current = self._snapshots.current(afresh=afresh)
             if current.graph is not graph:
-                graph = current.graph
-                after = apply(calls, graph)
+                graph = after = current.graph
+                applied = 0
+            after = apply(calls[applied:], after)
+            applied = len(calls)
             if after is graph:
                 return
             reason = next((call.reason for call in calls if call.reason), "")

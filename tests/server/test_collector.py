@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memory_app.jsonl.records import new_entity
-from memory_app.server.collector import Collector
+from memory_app.server.collector import Collector, settle
 from memory_app.storage.memory_file import Snapshot
 from memory_app.storage.store import Store
 
@@ -68,3 +68,17 @@ def test_no_pass_of_the_collector_goes_over_a_graph_that_was_just_loaded(memory:
         gc.callbacks.pop()
     assert passes == []
     gc.unfreeze()
+
+
+def test_a_thousand_calls_in_flight_begin_no_pass() -> None:
+    thresholds = gc.get_threshold()
+    passes: list[str] = []
+    gc.callbacks.append(lambda phase, info: passes.append(phase))
+    try:
+        settle()
+        in_flight = [[number] for number in range(5000)]
+    finally:
+        gc.callbacks.pop()
+        gc.set_threshold(*thresholds)
+        gc.unfreeze()
+    assert len(in_flight) == 5000 and passes == []

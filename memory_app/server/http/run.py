@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import socket
 from collections.abc import Mapping
 from typing import Final
 
-from memory_app.server import lifetime
+from memory_app.server import collector, lifetime
 from memory_app.server.http import sockets
 from memory_app.server.http.access import Access, expect_token
 from memory_app.server.http.asgi import Bodies
@@ -92,7 +91,7 @@ async def _serve(
         server.should_exit = True
 
     watching = loop.create_task(_watch_tokens(access.tokens, memories, report)) if access.tokens is not None else None
-    gc.freeze()  # nothing made so far will ever be garbage
+    collector.settle()
     sockets.tell_ready()
     with lifetime.stopping_on_signals(loop, end):
         try:

@@ -8,9 +8,8 @@ long as the client takes it. Every wait is bounded, and `lifetime` holds all bou
 from __future__ import annotations
 
 import asyncio
-import gc
 
-from memory_app.server import lifetime, sdk
+from memory_app.server import collector, lifetime, sdk
 from memory_app.server.encoded import MOST_UNREAD, Finishing
 from memory_app.server.handlers import build_server
 from memory_app.server.service import Service, opening
@@ -39,7 +38,7 @@ async def _serve(path: str, report: Notices, read_only: bool) -> bool:
     if sdk.is_carried():
         server.middleware.append(Finishing(server, service))
         sdk.skip_relay()
-    gc.freeze()  # nothing made so far will ever be garbage
+    collector.settle()
     with lifetime.stopping_on_signals(loop, transport.stop):
         try:
             await server.run(transport.reader, transport.writer, server.create_initialization_options())
