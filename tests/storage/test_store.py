@@ -273,6 +273,26 @@ def test_calls_that_come_and_go_while_the_lock_is_waited_for_are_stored_as_they_
 
 
 @pytest.mark.parametrize("moment", ["fsync", "write", "stat"])
+def test_calls_that_come_while_the_lock_is_taken_are_applied_after_those_that_were(memory: Path, store: Store) -> None:
+    applied: list[str] = []
+    later: list[Future[Any]] = []
+
+    def ann(graph: Graph) -> tuple[Graph, list[str]]:
+        applied.append("Ann")
+        if not later:
+            later.append(store.submit(bo))
+        return create("Ann")(graph)
+
+    def bo(graph: Graph) -> tuple[Graph, list[str]]:
+        applied.append("Bo")
+        return create("Bo")(graph)
+
+    assert done(store.submit(ann)) == ["Ann"]
+    assert done(later[0]) == ["Bo"]
+    assert applied == ["Ann", "Bo"]
+    assert store.saves == 1
+
+
 def test_what_another_process_stored_before_the_last_check_is_kept(
     memory: Path, store: Store, gated: GatedOs, moment: str
 ) -> None:
