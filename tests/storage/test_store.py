@@ -272,7 +272,6 @@ def test_calls_that_come_and_go_while_the_lock_is_waited_for_are_stored_as_they_
     assert memory.read_text() == ANN + CY
 
 
-@pytest.mark.parametrize("moment", ["fsync", "write", "stat"])
 def test_calls_that_come_while_the_lock_is_taken_are_applied_after_those_that_were(memory: Path, store: Store) -> None:
     applied: list[str] = []
     later: list[Future[Any]] = []
@@ -293,6 +292,7 @@ def test_calls_that_come_while_the_lock_is_taken_are_applied_after_those_that_we
     assert store.saves == 1
 
 
+@pytest.mark.parametrize("moment", ["fsync", "write", "stat"])
 def test_what_another_process_stored_before_the_last_check_is_kept(
     memory: Path, store: Store, gated: GatedOs, moment: str
 ) -> None:
