@@ -81,8 +81,8 @@ class _Search:
 
     def run(self) -> list[EntityLine]:
         asked = self._answered()
-        if not asked:
-            return self._of_type()
+        if all(one.term.weak for one in asked):
+            return self._of_type() if self._query.types else []
         rough = self._rough(asked)
         if self._query.types:
             rough = {order: score for order, score in rough.items() if self._has_type(order)}
@@ -102,7 +102,7 @@ class _Search:
 
     def _answered(self) -> list[Asked]:
         vocabulary, index = self._index.vocabulary, self._index
-        terms = [part for term in self._query.terms for part in take_apart(index, term)]
+        terms = [part for term in self._query.terms for part in take_apart(index, self._as_name(term))]
         answers = [kin(vocabulary, term) for term in terms]
         unknown = [at for at, found in enumerate(answers) if max(found.values(), default=0.0) < 0.9]
         for at in sorted(unknown, key=lambda at: -len(terms[at].forms[0]))[:_LONG_SEARCHES]:
@@ -121,6 +121,16 @@ class _Search:
             is_kind = bool(index.types.of(term.forms[0]))
             asked.append(Asked(term, words if in_all else {}, self._rarity(in_all), self._rarity(in_names), is_kind))
         return asked
+
+    def _as_name(self, term: Term) -> Term:
+        """A stop word of some language that is a name in this memory counts as one: "Kim", "Mia", "cat"."""
+        if not (term.weak and term.exact):
+            return term
+        word = term.forms[0]
+        lines = [self._line(order) for order in self._index.names.of(word)[:_LOOKED_AT]]
+        if any(line is not None and (term.as_name or set(words_of(line.name)) == {word}) for line in lines):
+            return term._replace(weight=1.0, weak=False)
+        return term
 
     def _rarity(self, holding: int) -> float:
         return log(1 + self._size / max(0.5, min(holding, self._size)))

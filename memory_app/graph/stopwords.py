@@ -2,7 +2,7 @@
 """Stop words in many languages; data for the loose search.
 
 Folded when they are used. One list serves all languages, so a word that means something in another one (English `car`,
-`war`, `hat`) stands in AMBIGUOUS: it counts where it is found, and is not missed where it is not.
+`war`, the name Kim) stands in AMBIGUOUS: it counts where it is found, and is not missed where it is not.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ STOP_WORDS: Final = (
     # French
     "le la les un une des du de d l et ou ne pas en dans sur sous avec sans pour par est sont etait ete "
     "etre suis es ai as "
-    "avons ont avait je tu il elle on nous vous ils elles mon ma mes ton ta tes son sa ses notre votre leur "
+    "avons ont avait je tu il on nous vous ils elles mon ma mes ton ta tes son sa ses notre votre leur "
     "leurs ce cet "
     "cette ces que qui quoi quel quelle quels quelles ou quand comment pourquoi combien qu c j n au aux "
     "plus tres y "
-    "maintenant moi toi lui dont si "
+    "maintenant moi toi dont si "
     # Spanish
     "el los las unos unas una y o no del al en con sin por para es son era eran ser soy esta estan estaba "
-    "he ha han tiene "
-    "tienen tener yo tu ella ellos nosotros mi mis tus su sus nuestro este esta estos ese esa que quien "
+    "he ha tiene "
+    "tienen tener yo tu ellos nosotros mi mis tus su sus nuestro este esta estos ese esa que quien "
     "quienes cual "
-    "cuales donde cuando como cuanto cuantos cuanta se me te lo le les hay muy mas ahora sobre todo todos "
+    "cuales donde cuando como cuanto cuantos cuanta se me te lo le les muy mas ahora sobre todo todos "
     # Portuguese
     "os as um uma uns umas e ou nao do da dos das em no na nos nas com sem por pelo pela para sao era estao "
     "esta estava "
@@ -51,31 +51,31 @@ STOP_WORDS: Final = (
     "quando como "
     "porque quanto quantos que se mais muito agora ao aos ha voce "
     # Italian
-    "il lo gli i uno della dello dei degli delle dell del al allo alla ai nel nella nell sul sulla con "
+    "il lo gli i uno della dello dei degli delle del al allo alla ai nel nella nell sul sulla con "
     "senza per tra fra "
-    "sono era erano essere ho hai hanno io lui lei noi voi loro mio mia suo sua questo questa quello chi "
+    "sono era erano essere ho hai hanno io lei noi voi loro mio suo sua questo questa quello chi "
     "che cosa cui quale "
     "quali dove quando perche quanto quanti si non piu adesso ora ci all c e ed "
     # Dutch
-    "de het een en of niet geen van voor op bij naar uit met door over om zijn was waren ben bent heeft "
+    "de het een en of niet geen van voor op bij naar uit met over om zijn was waren ben bent heeft "
     "hebben had ik jij "
-    "je hij zij ze wij we jullie mijn jouw haar hun ons onze dit dat deze die wat wie waar wanneer waarom "
-    "hoe welke er nu "
+    "je hij zij ze wij we jullie mijn jouw haar ons onze dit dat deze die wat wie waar wanneer waarom "
+    "welke er nu "
     "ook nog al "
     # Swedish, Danish, Norwegian
-    "och eller inte ej en ett den det de som av i pa till fran for med om at ar var vara har hade jag du "
-    "han hon vi ni min "
-    "din sin hans hennes vad vem vilken vilka var nar varfor hur nu og ikke et af til fra er jeg hun vi mig "
+    "och eller inte ej en ett den det de som av i pa fran for med om at ar var vara har hade jag du "
+    "hon vi ni min "
+    "din sin hennes vad vem vilken vilka var nar varfor hur nu og ikke et af til fra er jeg vi mig "
     "hvad hvem hvor "
     "hvornar hvorfor hvordan hvilken hva hvilke ved skal kan vil blir bliver bor "
     # Finnish
-    "ja tai ei on ovat oli olivat olla ole se ne han he mina sina me te minun sinun hanen heidan tama tuo "
-    "mika mita mitka "
+    "ja tai ei on ovat oli olivat olla se ne he me te minun sinun hanen heidan tuo "
+    "mita mitka "
     "kuka kenen missa mista mihin milloin koska miksi miten kuinka onko joka nyt myos etta kun millainen "
     "kanssa "
     # Polish
-    "i oraz lub albo nie w we z ze na do od po za dla przez przy o jest sa byl byla bylo byc ma maja miec "
-    "ja ty on ona ono "
+    "i oraz lub albo nie w we z ze na do od po za dla przez przy o jest sa byl byla bylo byc ma miec "
+    "ja ty on ono "
     "my wy oni moj moja twoj jego jej ich sie co kto kogo komu gdzie kiedy dlaczego jak jaki jaka jakie "
     "ktory ktora ile czy "
     "to ten ta te tym tego teraz "
@@ -90,16 +90,16 @@ STOP_WORDS: Final = (
     # Romanian
     "si sau nu un o al a ai ale in pe la din cu fara pentru este sunt era au are am eu tu el ea noi voi ei "
     "meu mea sau sa "
-    "ce cine unde cand cum cat care pe lui despre acum "
+    "ce cine unde cand cum care pe despre acum "
     # Turkish
-    "ve veya ile bir bu su o da de mi mu ne kim kimin nerede nereye nereden neresi ne zaman neden nicin "
+    "ve veya ile bir bu su o da de mi mu ne kimin nerede nereye nereden neresi ne zaman neden nicin "
     "nasil hangi kac "
     "icin gibi var yok degil ben sen biz siz onlar benim senin onun bizim simdi hakkinda olan zaman musun "
     "misin "
     # Vietnamese, Indonesian
     "bi la va cua o voi cho khong co mot cac nhung nay do gi ai dau khi nao tai sao the nao bao nhieu toi ban "
     "anh chi "
-    "yang dan atau di ke dari untuk dengan pada adalah itu ini apa siapa dimana mana kapan mengapa kenapa "
+    "dan atau di ke dari untuk dengan pada adalah itu ini apa siapa dimana mana kapan mengapa kenapa "
     "bagaimana berapa "
     "saya aku kamu dia mereka kami kita tidak ada sekarang "
     # Russian, Ukrainian
@@ -139,7 +139,9 @@ AMBIGUOUS: Final = (
     "al ten ma mi ta "
     "son bin bor dos dan mana ada kan ben dia ai an ban co ne ja je de la le as es me os se te us it is am "
     "she he so too "
-    "sa si su var vi ton ens ora fra ok"
+    "sa si su var vi ton ens ora fra ok "
+    # Names and things elsewhere
+    "cat door dell hoe hay kim mia ella elle mika ole maja hans sina till mina yang tama ona lui han hun"
 )
 # Found they count a little; nobody misses them.
 WEAK_WORDS: Final = (
