@@ -258,8 +258,10 @@ class _Search:
             as_name = max(in_name, in_told)
             sure_name = 0.9 if demand.misses_name else 0.6
             if as_name >= sure_name and not one.term.weak and one.name_rarity >= 0.4 * self._highest:
-                # "code" is not the name of "Coding Style" where nothing else that was asked for is there.
-                sureness = as_name**2 if demand.misses_any else 1.0
+                # "code" is not the name of "Coding Style" where nothing else that was asked for is there, still less
+                # what was asked about something else: "electricity bill" is not "Billing".
+                is_doubtful = demand.misses_any and as_name < 0.95
+                sureness = (0.0 if one.term.attribute else as_name**2) if is_doubtful else 1.0
                 named += sureness * max(self._share(one, name, kind), self._share(one, told_name, []))
             for at, likeness in enumerate(likes):
                 single[at] += likeness * one.rarity * weight

@@ -53,6 +53,8 @@ def _likeness_at(one: str, other: str, length: int) -> float:
     known = endings()
     if not rest and not more:
         return 1.0
+    if rest == "s" and not more and length >= 4:  # "Annas", "invoices"
+        return 0.92
     if not rest and (more in known or (length >= 4 and more)):
         return 0.9 - 0.02 * min(len(more), 5) if more in known else 0.75 if len(more) < 8 else 0.65
     if rest in known and length >= 6 and len(more) >= 4 and more not in known:
