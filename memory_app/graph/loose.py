@@ -28,7 +28,7 @@ from memory_app.graph.compounds import put_together, take_apart
 from memory_app.graph.graph import Graph
 from memory_app.graph.similarity import alike, answer_filter, kin, less_like
 from memory_app.graph.wordindex import Postings, WordIndex
-from memory_app.graph.words import Query, is_number, is_stop_word, read_query, words_of
+from memory_app.graph.words import Query, Term, is_number, is_stop_word, read_query, words_of
 from memory_app.jsonl.records import EntityLine, RelationLine
 from memory_app.text import fold
 

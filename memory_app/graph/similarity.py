@@ -128,6 +128,9 @@ def _misspelt(vocabulary: Vocabulary, word: str) -> dict[str, float]:
     found: dict[str, float] = {}
     like = 0.55 if len(word) == 4 else 0.65 if len(word) == 5 else 0.75
     half = len(word) // 2
+    for at in range(3, len(word)):  # Finnish: "Mikon" of Mikko, "Matille" of Matti
+        if word[at:] in endings() and (doubled := word[: at - 1] + word[at - 2] + word[at - 1]) in vocabulary:
+            found[doubled] = like + 0.05
     for at in range(len(word) - 1):
         swapped = word[:at] + word[at + 1] + word[at] + word[at + 2 :]
         if swapped in vocabulary:
@@ -186,7 +189,11 @@ def _parts(vocabulary: Vocabulary, word: str) -> dict[str, float]:
             if len(stem) >= 5:
                 for other in vocabulary.beginning(stem[: max(5, len(stem) - 2)]):
                     if alike(stem, other) >= 0.5:
-                        found.setdefault(other, 0.45)
+                        # Two halves, of which one has another ending: `kattenallergie` of `katten` and `allergisch`.
+                        has_both = stem is right and any(part != right and len(part) >= 5 for part in known)
+                        found[other] = max(found.get(other, 0.0), 0.55 if has_both else 0.45)
+                        if has_both:
+                            found.update(dict.fromkeys((part for part in known if part != right), 0.55))
     return found
 
 

@@ -107,11 +107,18 @@ def _pieces() -> re.Pattern[str]:
     return re.compile(f"({han})|({hiragana})|({spaceless})|({word})")
 
 
+@functools.cache
+def _shortened() -> re.Pattern[str]:
+    """Two Chinese characters with little hiragana between them."""
+    return re.compile(f"([{_HAN}])[{_HIRAGANA}][{_HIRAGANA}{_VOICING}]?(?=([{_HAN}]))")
+
+
 def _split(folded: str) -> list[str]:
     found = [whole for _, whole in _joined(folded)]
     if folded.isascii():
         found += folded.translate(_ASCII_WORDS).split()
         return found
+    has_hiragana = False
     for han, hiragana, spaceless, word in _pieces().findall(_JOINERS.sub("", folded)):
         if word:
             found += _forms(word) if "\u0590" <= word[0] <= "\u06ff" else [word]
@@ -119,8 +126,11 @@ def _split(folded: str) -> list[str]:
             found += [*han, *_grams(han, 2)]
         elif hiragana:
             found += _grams(unicodedata.normalize("NFC", hiragana), 2)
+            has_hiragana = True
         else:
             found += _grams(spaceless, 3)
+    if has_hiragana:  # which may be left out between two characters: 引っ越し and 引越し
+        found += [one + other for one, other in _shortened().findall(folded)]
     return found
 
 
@@ -222,6 +232,7 @@ def read_query(query: str) -> Query:
             continue
         if word in lists.ambiguous:
             term = Term(forms, 0.3, weak=True, exact=True, as_name=upper and (at > 0 or len(words) < 3))
+            is_sentence = is_sentence or (len(word) == 2 and not upper and 0 < at < len(words) - 1)  # "de", "la"
         elif word in lists.weak:
             term = Term(forms, 0.5, weak=True)
         elif run:
@@ -235,11 +246,10 @@ def read_query(query: str) -> Query:
             )
         terms.setdefault(forms, term)
     chosen = list(terms.values())[:_MOST_TERMS]
-    if chosen and all(term.weak for term in chosen):
-        # Words that are stop words elsewhere, among stop words: a question of nothing.
-        # Unless one of them is a name: what the memory knows decides that.
-        if not stopped or any(not term.exact or term.run for term in chosen):
-            chosen = [term._replace(weak=False) for term in chosen]
+    # Words that are stop words elsewhere, among stop words, are a question of nothing, unless one of them is a name:
+    # what the memory knows decides that.
+    if all(term.weak for term in chosen) and (not stopped or any(not term.exact or term.run for term in chosen)):
+        chosen = [term._replace(weak=False) for term in chosen]
     if not chosen and not types:
         chosen = list(leftover.values())[:_MOST_TERMS]
     typed = tuple(word for text in types for word in words_of(text))
