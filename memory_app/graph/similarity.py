@@ -72,6 +72,8 @@ def _likeness_at(one: str, other: str, length: int) -> float:
 def _may_follow_short(word: str, rest: str, more: str) -> bool:
     """Whether endings are light enough for a stem of three Latin letters: "Boris" is not "born", nor "Peter" "pet"."""
     if more:
+        if {rest, more} == {"oes", "ao"}:  # "aviões", "avião"
+            return True
         return len(rest) + len(more) <= 2 or max(len(rest), len(more)) >= 4
     return len(rest) == 1 or rest in ("es", "ed") or rest[0] == word[2]  # "buses", "running"
 

@@ -234,6 +234,10 @@ WEAK_WORDS: Final = (
     "يحب גר גרה עובד עובדת אוהב אוהבת "
     "yasayan yasayanlar calisan calisanlar yasar calisir "
     "jmenuje jmenuji nazywa nazywaja hivjak heter kallas hedder heet "
+    # Who, and what everybody does
+    "사람 분 이름 شخص اسم אדם שם ατομο ονομα व्यक्ति नाम nguoi orang personer ember emberek clovek lide jmeno meno "
+    "czlowiek persoana oameni nume persoon ging lauft arrive occupe occupent vai maken gaar jedzie chodzi chodi "
+    "idet едет іде gelecek gidecek πηγαινει "
     "रहता रहती पसंद 살아요 살아 살고 좋아해 좋아하는 일해요"
 )
 # What one asks about a thing that is named beside it: hardly missed, and never all that an answer is built on.
@@ -309,6 +313,11 @@ ATTRIBUTES: Final = (
     "berakhir приходит идет делает стоит начинается заканчивается говорит находится лежит занимается "
     "приходить йде робить коштує починається каже знаходиться лежить займається ερχεται παει κανει κοστιζει "
     "αρχιζει λεει βρισκεται يفعل يأتي يذهب يكلف يبدأ يقول עושה בא הולך עולה מתחיל אומר נמצא "
+    # Spans of time
+    "jahr jahre jahren woche wochen monat monate stunde stunden uhr semaine mois jour jours semana semanas meses "
+    "anno anni settimana mese mesi giorni jaar jaren maand dag dagen uur vecka manad timme uke maned roku "
+    "tydzien miesiac dzien godzinie mesic tyden hodina honap yil hafta год года лет неделя "
+    "месяц дни часов году рік тиждень місяць година vuosi vuonna viikko kuukausi tunti "
 )
 # Phrases of scripts that write no spaces: longer ones are taken out first.
 PHRASES: Final = (
