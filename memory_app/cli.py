@@ -2,12 +2,16 @@
 
 Every command is run through `memory_app.commands`, which a server does not even import.
 
-Exit status: 0 after a normal end, 2 with one line on stderr for wrong use; commands define more.
+Exit status: 0 after a normal end, 2 with one line on stderr for wrong use, 130 after Ctrl-C; commands define more.
+
+Ctrl-C ends the process at once, without a word, where nothing has to be ended or taken back: while modules are imported
+and when a command is over. While a command runs it is a KeyboardInterrupt, and a server has handlers of its own.
 """
 
 from __future__ import annotations
 
 import _thread
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -49,6 +53,7 @@ class Asked(NamedTuple):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program and return the exit status."""
+    _end_at_once_on_interrupt()
     from memory_app.errors import UsageError
 
     _give_threads_room()
@@ -96,6 +101,14 @@ def read_arguments(arguments: Sequence[str]) -> Asked:
             value = rest.pop(0)
         asked = asked._replace(file=value) if name == "--file" else asked._replace(profile=value)
     return asked
+
+
+def _end_at_once_on_interrupt() -> None:
+    import _signal as signal  # type: ignore[import-not-found]  # built in
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        with contextlib.suppress(ValueError):  # not the main thread: Ctrl-C is not for us
+            signal.signal(signal.SIGINT, lambda number, _: os._exit(128 + number))
 
 
 def _give_threads_room() -> None:

@@ -28,6 +28,10 @@ import marshal
 import os
 from _frozen_importlib_external import MAGIC_NUMBER
 from _imp import extension_suffixes, source_hash
+from _signal import SIGINT, default_int_handler, getsignal, signal  # type: ignore[import-not-found]  # built in
+
+if getsignal(SIGINT) is default_int_handler:  # Ctrl-C while modules are imported: no traceback
+    signal(SIGINT, lambda number, frame: os._exit(128 + number))
 
 
 def interpreter():

@@ -15,10 +15,11 @@ import contextlib
 import errno
 import importlib
 import os
+import signal
 import sys
 import textwrap
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NoReturn, Protocol, cast
 
 from memory_app.commands import COMMANDS
@@ -133,7 +134,23 @@ def _run(name: str, arguments: Sequence[str], file: str | None, profile: str | N
         return int(end.code or 0)
     if asked.file is None and asked.profile is None:
         asked.file, asked.profile = file, profile
-    return module.run(asked)
+    with _raising_interrupts():
+        return module.run(asked)
+
+
+@contextlib.contextmanager
+def _raising_interrupts() -> Iterator[None]:
+    """A context in which Ctrl-C is a KeyboardInterrupt, so that what a command has begun is ended or taken back. Before
+    and after it the process ends at once (see `cli`).
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if callable(before) and before is not signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else a server has set its own
+            signal.signal(signal.SIGINT, before)
 
 
 def _paragraphs(text: str) -> list[str]:

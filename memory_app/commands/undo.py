@@ -15,6 +15,7 @@ from memory_app.commands.upkeep import past, states
 from memory_app.commands.upkeep.differences import Difference
 from memory_app.commands.upkeep.past import Step
 from memory_app.graph.graph import Graph
+from memory_app.storage import history
 
 EXAMPLES: Final = (
     ("undo", "bring back what the last change removed"),
@@ -45,12 +46,18 @@ def run(asked: argparse.Namespace) -> int:
             after = past.choose(stamp, path, graph).undo(graph)
             return after, Difference.between(graph, after)
 
+        known = _undos(path)
         done = change(store.graph())[1] if asked.dry_run else apply_change(store, change, "undo")
-    _tell(step, done, asked)
+    _tell(step, done, asked, can_be_reversed=not _undos(path) <= known)
     return 0
 
 
-def _tell(step: Step, done: Difference, asked: argparse.Namespace) -> None:
+def _undos(path: str) -> set[str]:
+    """The states that were kept before an undo."""
+    return {one.path for one in history.generations(os.path.realpath(path)) if one.reason == "undo"}
+
+
+def _tell(step: Step, done: Difference, asked: argparse.Namespace, *, can_be_reversed: bool) -> None:
     if asked.json:
         write_json({"change": _as_json(step), "dryRun": asked.dry_run, **done.as_json("removed", "restored")})
         return
@@ -63,7 +70,11 @@ def _tell(step: Step, done: Difference, asked: argparse.Namespace) -> None:
     would = "would " if asked.dry_run else ""
     done.show(out, f"{would}go" if would else "gone", f"{would}come back" if would else "back")
     if not asked.dry_run:
-        say("To reverse this: undo")
+        say(
+            "To reverse this: undo"
+            if can_be_reversed
+            else "This cannot be reversed: the memory as it was before was not kept."
+        )
 
 
 def _list(path: str, present: Graph, *, as_json: bool) -> int:

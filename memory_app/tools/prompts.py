@@ -120,7 +120,7 @@ agreed.
 
 4. Then do it so that nothing is lost on the way: first add to what stays (create_entities, add_observations, \
 create_relations), read it again with open_nodes, and only then delete what it replaces. Deleting an entity deletes \
-its observations and every relation that touches it, and cannot be undone.
+its observations and every relation that touches it, and you cannot bring them back: only I can.
 
 5. Tell me in a few lines what has changed.
 """,

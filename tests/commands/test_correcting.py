@@ -560,3 +560,38 @@ def test_undo_removes_an_entity_whose_relations_were_there_before_it(words: tupl
         assert "Bo" in facts(memory)
         assert run("undo", "--file", memory, home=home).status == 0
         assert (facts(memory), relations(memory)) == before
+
+
+@pytest.mark.parametrize("newer", [False, True], ids=["nothing newer", "a newer fact"])
+def test_undo_of_a_merge_of_two_entities_removes_the_keys_that_the_target_got(
+    newer: bool, do: Do, memory: Path
+) -> None:
+    ann = entity("Ann", "person", ["x"], colour="red", since=1)
+    target = entity("Ann Smith", "woman", ["y"], since=2)
+    works, there = relation("Ann", "Acme", "works at", note="n"), relation("Ann Smith", "Acme", "works at")
+    write(memory, ann, target, entity("Acme"), works, there)
+    assert do("merge-entities", "Ann", "Ann Smith").status == 0
+    assert b'"colour":"red"' in memory.read_bytes().split(b"\n")[0] and b'"note":"n"' in memory.read_bytes()
+    if newer:
+        tool(do, "add_observations", observations=[{"entityName": "Ann Smith", "contents": ["z"]}])
+        target = entity("Ann Smith", "woman", ["y", "z"], since=2)
+    assert do("undo").status == 0
+    assert sorted(memory.read_text("utf-8").splitlines()) == sorted([ann, target, entity("Acme"), works, there])
+
+
+def test_undo_leaves_keys_that_another_program_has_changed_since(do: Do, memory: Path) -> None:
+    write(memory, entity("Ann", "person", [], colour="red"), entity("Bo", "person"))
+    assert do("merge-entities", "Ann", "Bo").status == 0
+    tool(do, "create_entities", entities=[{"name": "Zed", "entityType": "t", "observations": []}])
+    put(memory, memory.read_bytes().replace(b'"red"', b'"blue"'))
+    assert do("undo").status == 0
+    assert entity("Bo", "person", [], colour="blue") in memory.read_text("utf-8").splitlines()
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_undo_promises_to_be_reversed_only_if_its_own_earlier_state_was_kept(kept: bool, do: Do, memory: Path) -> None:
+    assert do("forget", "Ann").status == 0
+    done = do("undo", env={} if kept else {"MEMORY_HISTORY": "off"})
+    assert done.status == 0
+    assert ("To reverse this: undo" in done.err) is kept
+    assert ("cannot be reversed" in done.err) is not kept

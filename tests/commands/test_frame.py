@@ -12,7 +12,7 @@ import pytest
 
 from memory_app.cli import read_arguments
 from memory_app.commands import COMMANDS
-from tests.commands.running import PATIENCE, command, entity, environment, run, write
+from tests.commands.running import PATIENCE, ROOT, Result, command, entity, environment, run, write
 
 pty = pytest.importorskip("pty") if sys.platform != "win32" else None
 
@@ -188,6 +188,53 @@ def test_ctrl_c_ends_quietly_with_130(home: Path) -> None:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out, err) == (130, b"", b"")
+
+
+_INTERRUPTING = """
+import atexit, os, signal, sys
+place, report = int(os.environ["INTERRUPT_AT"]), os.environ["INTERRUPT_REPORT"]
+seen = {"started": False, "unready": [], "ready": 0}
+def hook(event, arguments):
+    if event == "exec" and arguments[0].co_filename.endswith("__main__.py"):
+        seen["started"] = True
+    if event != "import" or not seen["started"]:
+        return
+    if not seen["ready"] and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        seen["unready"].append(arguments[0])
+        return
+    seen["ready"] += 1
+    if seen["ready"] == place:
+        os.kill(os.getpid(), signal.SIGINT)
+sys.addaudithook(hook)
+@atexit.register
+def tell():
+    with open(report, "w") as file:
+        print(len(seen["unready"]), seen["ready"], file=file)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("words", [("undo",), ("--help",)], ids=" ".join)
+def test_ctrl_c_while_modules_are_imported_ends_quietly_with_130(
+    words: tuple[str, ...], home: Path, memory: Path
+) -> None:
+    assert run("forget", "Ann", "--file", memory, home=home).status == 0
+    shim = home / "shim"
+    shim.mkdir()
+    (shim / "sitecustomize.py").write_text(_INTERRUPTING, "utf-8")
+    report = shim / "report"
+
+    def interrupted(place: int) -> Result:
+        path = os.pathsep.join([str(shim), str(ROOT)])
+        env = {"PYTHONPATH": path, "INTERRUPT_AT": str(place), "INTERRUPT_REPORT": str(report)}
+        return run("--file", memory, *words, home=home, env=env)
+
+    assert interrupted(0).status == 0
+    unready, imports = map(int, report.read_text("utf-8").split())
+    assert unready <= 2 and imports > 8
+    for place in [*range(1, imports, imports // 6), imports]:
+        done = interrupted(place)
+        assert (done.status, done.out, done.err) == (130, "", ""), place
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo terminals")

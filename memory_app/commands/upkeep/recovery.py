@@ -11,7 +11,7 @@ from memory_app.graph.changes import Deletion, RelationKey
 from memory_app.graph.corrections import change_type
 from memory_app.graph.graph import Graph
 from memory_app.jsonl.lines import items_of, with_items, without_observations
-from memory_app.jsonl.records import EntityLine
+from memory_app.jsonl.records import EntityLine, Form, RelationLine
 
 
 def undo_change(graph: Graph, before: Graph, after: Graph, *, both: bool) -> Graph:
@@ -28,7 +28,7 @@ def undo_change(graph: Graph, before: Graph, after: Graph, *, both: bool) -> Gra
         line = made.entities.get(name)
         if line is not None and line.entity_type == became:
             made = change_type(made, name, was)
-    return made
+    return _with_former_keys(made, graph, before, after) if both else made
 
 
 def bring_back(graph: Graph, source: Graph, side: Side) -> Graph:
@@ -72,6 +72,41 @@ def take_out(graph: Graph, source: Graph, side: Side) -> Graph:
             deletions.append(Deletion(name, tuple(had)))
     made = changes.delete_observations(made, deletions)[0]
     return made.removing([made.entities[name] for name in gone])
+
+
+def _with_former_keys(made: Graph, graph: Graph, before: Graph, after: Graph) -> Graph:
+    """`made` with the records that the change edited as they were, but for the observations that `made` has: keys that
+    the change added go. Only records whose other keys are still as `after` had them in `graph`.
+    """
+    entities: list[EntityLine] = []
+    for name, line in before.entities.items():
+        then, now, result = after.entities.get(name), graph.entities.get(name), made.entities.get(name)
+        if then is None or now is None or result is None or line.raw == then.raw:
+            continue
+        parts = (line, then, now, result)
+        if any(one.also or one.form is Form.PART for one in parts) or _without_facts(now) != _without_facts(then):
+            continue
+        gone = set(line.observations()).difference(result.observations())
+        was = _with(without_observations(line, gone), result, None)
+        if was.raw != result.raw:
+            entities.append(was.placed(result.order))
+    replaced: list[RelationLine] = []
+    relations: list[RelationLine] = []
+    edited = [line for line in before.first_relations() if not line.also]
+    keys = [RelationKey(line.source, line.target, line.relation_type) for line in edited]
+    found = (one.relations(keys) for one in (after, made))
+    for relation, then_, now_ in zip(edited, *found, strict=True):
+        if then_ is None or now_ is None or then_.also or now_.also or now_.raw != then_.raw:
+            continue
+        if relation.raw != now_.raw:
+            replaced.append(now_)
+            relations.append(relation.placed(now_.order))
+    return made.exchanging((), entities, replaced, relations)
+
+
+def _without_facts(line: EntityLine) -> bytes:
+    """The record without its observations: its name, its type and the keys that are not ours."""
+    return without_observations(line, set(line.observations())).raw
 
 
 def _with(line: EntityLine, source: EntityLine, texts: set[str] | None) -> EntityLine:
