@@ -95,10 +95,13 @@ def _leads(asked: list[Asked], query: Query, highest: float) -> list[Asked]:
     """
     whole = [one for one in asked if one.term.weight == 1.0]
     missed = [one for one in whole if not one.words]
-    if not missed or any(one.term.run or _is_missed_name(one) for one in asked):
+    has_runs = any(one.term.run for one in asked)
+    if (not missed and not has_runs) or any(map(_is_missed_name, asked)):
         return []
     wanted = [one for one in whole if not one.term.attribute]
     rare = (one for one in wanted if one.rarity >= 0.7 * highest and not one.is_kind)
+    if has_runs:  # beside Chinese, Japanese or Thai a word in another script is a name
+        return [one for one in rare if one.term.proper]
     if query.is_sentence:
         return [one for one in rare if one.term.proper or len(one.term.forms[0]) >= _TELLING]
     candidates = wanted[:1] if len(whole) <= 2 else wanted

@@ -28,7 +28,7 @@ from memory_app.graph.compounds import put_together, take_apart
 from memory_app.graph.graph import Graph
 from memory_app.graph.similarity import alike, answer_filter, kin, less_like
 from memory_app.graph.wordindex import Postings, WordIndex
-from memory_app.graph.words import Query, is_number, is_stop_word, read_query, words_of
+from memory_app.graph.words import Query, Term, is_number, is_stop_word, read_query, words_of
 from memory_app.jsonl.records import EntityLine, RelationLine
 from memory_app.text import fold
 
@@ -81,8 +81,8 @@ class _Search:
 
     def run(self) -> list[EntityLine]:
         asked = self._answered()
-        if not asked:
-            return self._of_type()
+        if all(one.term.weak for one in asked):
+            return self._of_type() if self._query.types else []
         rough = self._rough(asked)
         if self._query.types:
             rough = {order: score for order, score in rough.items() if self._has_type(order)}
@@ -102,7 +102,7 @@ class _Search:
 
     def _answered(self) -> list[Asked]:
         vocabulary, index = self._index.vocabulary, self._index
-        terms = [part for term in self._query.terms for part in take_apart(index, term)]
+        terms = [part for term in self._query.terms for part in take_apart(index, self._as_name(term))]
         answers = [kin(vocabulary, term) for term in terms]
         unknown = [at for at, found in enumerate(answers) if max(found.values(), default=0.0) < 0.9]
         for at in sorted(unknown, key=lambda at: -len(terms[at].forms[0]))[:_LONG_SEARCHES]:
@@ -121,6 +121,16 @@ class _Search:
             is_kind = bool(index.types.of(term.forms[0]))
             asked.append(Asked(term, words if in_all else {}, self._rarity(in_all), self._rarity(in_names), is_kind))
         return asked
+
+    def _as_name(self, term: Term) -> Term:
+        """A stop word of some language that is a name in this memory counts as one: "Kim", "Mia", "cat"."""
+        if not (term.weak and term.exact):
+            return term
+        word = term.forms[0]
+        lines = [self._line(order) for order in self._index.names.of(word)[:_LOOKED_AT]]
+        if any(line is not None and (term.as_name or set(words_of(line.name)) == {word}) for line in lines):
+            return term._replace(weight=1.0, weak=False)
+        return term
 
     def _rarity(self, holding: int) -> float:
         return log(1 + self._size / max(0.5, min(holding, self._size)))
@@ -248,8 +258,10 @@ class _Search:
             as_name = max(in_name, in_told)
             sure_name = 0.9 if demand.misses_name else 0.6
             if as_name >= sure_name and not one.term.weak and one.name_rarity >= 0.4 * self._highest:
-                # "code" is not the name of "Coding Style" where nothing else that was asked for is there.
-                sureness = as_name**2 if demand.misses_any else 1.0
+                # "code" is not the name of "Coding Style" where nothing else that was asked for is there, still less
+                # what was asked about something else: "electricity bill" is not "Billing".
+                is_doubtful = demand.misses_any and as_name < 0.95
+                sureness = (0.0 if one.term.attribute else as_name**2) if is_doubtful else 1.0
                 named += sureness * max(self._share(one, name, kind), self._share(one, told_name, []))
             for at, likeness in enumerate(likes):
                 single[at] += likeness * one.rarity * weight

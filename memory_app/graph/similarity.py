@@ -53,6 +53,8 @@ def _likeness_at(one: str, other: str, length: int) -> float:
     known = endings()
     if not rest and not more:
         return 1.0
+    if rest == "s" and not more and length >= 4:  # "Annas", "invoices"
+        return 0.92
     if not rest and (more in known or (length >= 4 and more)):
         return 0.9 - 0.02 * min(len(more), 5) if more in known else 0.75 if len(more) < 8 else 0.65
     if rest in known and length >= 6 and len(more) >= 4 and more not in known:
@@ -70,6 +72,8 @@ def _likeness_at(one: str, other: str, length: int) -> float:
 def _may_follow_short(word: str, rest: str, more: str) -> bool:
     """Whether endings are light enough for a stem of three Latin letters: "Boris" is not "born", nor "Peter" "pet"."""
     if more:
+        if {rest, more} == {"oes", "ao"}:  # "aviões", "avião"
+            return True
         return len(rest) + len(more) <= 2 or max(len(rest), len(more)) >= 4
     return len(rest) == 1 or rest in ("es", "ed") or rest[0] == word[2]  # "buses", "running"
 
@@ -126,6 +130,9 @@ def _misspelt(vocabulary: Vocabulary, word: str) -> dict[str, float]:
     found: dict[str, float] = {}
     like = 0.55 if len(word) == 4 else 0.65 if len(word) == 5 else 0.75
     half = len(word) // 2
+    for at in range(3, len(word)):  # Finnish: "Mikon" of Mikko, "Matille" of Matti
+        if word[at:] in endings() and (doubled := word[: at - 1] + word[at - 2] + word[at - 1]) in vocabulary:
+            found[doubled] = like + 0.05
     for at in range(len(word) - 1):
         swapped = word[:at] + word[at + 1] + word[at] + word[at + 2 :]
         if swapped in vocabulary:
@@ -184,7 +191,11 @@ def _parts(vocabulary: Vocabulary, word: str) -> dict[str, float]:
             if len(stem) >= 5:
                 for other in vocabulary.beginning(stem[: max(5, len(stem) - 2)]):
                     if alike(stem, other) >= 0.5:
-                        found.setdefault(other, 0.45)
+                        # Two halves, of which one has another ending: `kattenallergie` of `katten` and `allergisch`.
+                        has_both = stem is right and any(part != right and len(part) >= 5 for part in known)
+                        found[other] = max(found.get(other, 0.0), 0.55 if has_both else 0.45)
+                        if has_both:
+                            found.update(dict.fromkeys((part for part in known if part != right), 0.55))
     return found
 
 

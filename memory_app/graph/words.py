@@ -61,6 +61,7 @@ class Term(NamedTuple):
     exact: bool = False  # stands for itself alone: no other ending, no misspelling
     abbreviation: bool = False  # in capitals
     attribute: bool = False  # what is asked about another word: hardly missed
+    as_name: bool = False  # a stop word of some language, written as a name is
 
 
 class Query(NamedTuple):
@@ -106,11 +107,18 @@ def _pieces() -> re.Pattern[str]:
     return re.compile(f"({han})|({hiragana})|({spaceless})|({word})")
 
 
+@functools.cache
+def _shortened() -> re.Pattern[str]:
+    """Two Chinese characters with little hiragana between them."""
+    return re.compile(f"([{_HAN}])[{_HIRAGANA}][{_HIRAGANA}{_VOICING}]?(?=([{_HAN}]))")
+
+
 def _split(folded: str) -> list[str]:
     found = [whole for _, whole in _joined(folded)]
     if folded.isascii():
         found += folded.translate(_ASCII_WORDS).split()
         return found
+    has_hiragana = False
     for han, hiragana, spaceless, word in _pieces().findall(_JOINERS.sub("", folded)):
         if word:
             found += _forms(word) if "\u0590" <= word[0] <= "\u06ff" else [word]
@@ -118,8 +126,11 @@ def _split(folded: str) -> list[str]:
             found += [*han, *_grams(han, 2)]
         elif hiragana:
             found += _grams(unicodedata.normalize("NFC", hiragana), 2)
+            has_hiragana = True
         else:
             found += _grams(spaceless, 3)
+    if has_hiragana:  # which may be left out between two characters: 引っ越し and 引越し
+        found += [one + other for one, other in _shortened().findall(folded)]
     return found
 
 
@@ -203,7 +214,7 @@ def read_query(query: str) -> Query:
     wholes = {part: whole for parts, whole in _joined(fold(rest)) for part in parts}
     words = list(_query_words(rest, lists))
     dates = {at: forms for at in range(len(words)) if (forms := _of_date(words, at, lists))}
-    for at, (word, run, capital) in enumerate(words):
+    for at, (word, run, capital, upper) in enumerate(words):
         if at in dates:
             terms.setdefault(dates[at], Term(dates[at], exact=True))
             continue
@@ -220,7 +231,8 @@ def read_query(query: str) -> Query:
             leftover.setdefault(forms, Term(forms, 0.3, exact=True))
             continue
         if word in lists.ambiguous:
-            term = Term(forms, 0.3, weak=True, exact=True)
+            term = Term(forms, 0.3, weak=True, exact=True, as_name=upper and (at > 0 or len(words) < 3))
+            is_sentence = is_sentence or (len(word) == 2 and not upper and 0 < at < len(words) - 1)  # "de", "la"
         elif word in lists.weak:
             term = Term(forms, 0.5, weak=True)
         elif run:
@@ -234,17 +246,17 @@ def read_query(query: str) -> Query:
             )
         terms.setdefault(forms, term)
     chosen = list(terms.values())[:_MOST_TERMS]
-    if chosen and all(term.weak for term in chosen):
-        # Words that are stop words elsewhere, among stop words: a question of nothing.
-        asks = not stopped or any(not term.exact or term.run for term in chosen)
-        chosen = [term._replace(weak=False) for term in chosen] if asks else []
+    # Words that are stop words elsewhere, among stop words, are a question of nothing, unless one of them is a name:
+    # what the memory knows decides that.
+    if all(term.weak for term in chosen) and (not stopped or any(not term.exact or term.run for term in chosen)):
+        chosen = [term._replace(weak=False) for term in chosen]
     if not chosen and not types:
         chosen = list(leftover.values())[:_MOST_TERMS]
     typed = tuple(word for text in types for word in words_of(text))
     return Query(tuple(chosen), typed, tuple(filter(None, phrases)), is_sentence)
 
 
-def _of_date(words: list[tuple[str, int, bool]], at: int, lists: _Lists) -> tuple[str, ...]:
+def _of_date(words: list[tuple[str, int, bool, bool]], at: int, lists: _Lists) -> tuple[str, ...]:
     """The forms of a word that is the month or the day of a date: "march" beside a number, "03" and "09" beside a year.
 
     Empty for any other word.
@@ -269,10 +281,13 @@ def _is_year(word: str) -> bool:
     return len(word) == 4 and word.isdigit() and word[:2] in ("19", "20")
 
 
-def _query_words(query: str, lists: _Lists) -> Iterator[tuple[str, int, bool]]:
-    """Each word or piece, the number of the run that it is a piece of (0: a word), and whether it has a capital."""
+def _query_words(query: str, lists: _Lists) -> Iterator[tuple[str, int, bool, bool]]:
+    """Each word or piece, the number of the run that it is a piece of (0: a word), whether its capital is that of a
+    name, and whether it has one at all.
+    """
     split = _LATIN_WORD.sub(_split_camel, query)
     capitals = {fold(word) for word in re.findall(r"[^\W\d_]+", split) if word[:1].isupper()}
+    written = capitals if not query.isupper() else set()
     folded = _JOINERS.sub("", fold(split))
     if query.isupper() or not lists.nouns_have_capitals.isdisjoint(folded.split()):
         capitals = set()
@@ -285,7 +300,7 @@ def _query_words(query: str, lists: _Lists) -> Iterator[tuple[str, int, bool]]:
     run = 0
     for han, hiragana, spaceless, word in _pieces().findall(" ".join(kept)):
         if word:
-            yield word, 0, word in capitals
+            yield word, 0, word in capitals, word in written
             continue
         for part in _phrases().sub(" ", han or hiragana or spaceless).split():
             piece = unicodedata.normalize("NFC", part)  # as `words_of` takes hiragana with its voicing marks
@@ -293,7 +308,7 @@ def _query_words(query: str, lists: _Lists) -> Iterator[tuple[str, int, bool]]:
                 continue
             run += 1
             for gram in _grams(piece, 3 if spaceless else 2):
-                yield gram, run, False
+                yield gram, run, False, False
 
 
 def _split_camel(found: re.Match[str]) -> str:

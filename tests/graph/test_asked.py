@@ -1,4 +1,4 @@
-"""Questions about five more memories, ranked as an answer with `limit` is: found, found first, left empty.
+"""Questions about nine more memories, ranked as an answer with `limit` is: found, found first, left empty.
 
 Each file of `asked` is a memory and what is asked of it, all written before its writer had seen the search:
 `name | type | observation; observation`, `> from > relation > to`, `? question => right name|another right name`, and
@@ -64,7 +64,7 @@ MEMORIES = [memory(path) for path in sorted(Path(__file__).with_name("asked").gl
         "looked at sixth",
     ],
 )
-def test_questions_about_five_memories_are_answered(section: str) -> None:
+def test_questions_about_nine_memories_are_answered(section: str) -> None:
     reached = Figures(0, 0, 0)
     asked = unknown = 0
     for graph, questions, absent in MEMORIES:
