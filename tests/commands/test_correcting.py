@@ -595,3 +595,24 @@ def test_undo_promises_to_be_reversed_only_if_its_own_earlier_state_was_kept(kep
     assert done.status == 0
     assert ("To reverse this: undo" in done.err) is kept
     assert ("cannot be reversed" in done.err) is not kept
+
+
+@pytest.mark.parametrize(
+    "words", [("undo",), ("undo", "--list"), ("history",), ("history", "Ann"), ("diff",)], ids=" ".join
+)
+def test_a_history_that_cannot_be_listed_is_not_said_to_be_empty(words: tuple[str, ...], do: Do, home: Path) -> None:
+    (home / "memory.jsonl.history").touch()
+    done = do(*words)
+    assert (done.status, done.out) == (2, "")
+    assert "memory.jsonl.history could not be read" in done.err and done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [("history",), ("undo", "--list")], ids=" ".join)
+def test_a_state_that_cannot_be_read_is_named(words: tuple[str, ...], do: Do, home: Path) -> None:
+    assert do("forget", "Ann").status == 0
+    assert do("add", "Acme", "is large").status == 0
+    damaged = home / "memory.jsonl.history" / "20990101T000000.000Z.jsonl"
+    put(damaged, b"\x00" * 512)
+    done = do(*words)
+    assert done.status == 0 and "forget" in done.out
+    assert done.err == f"memory-server: {damaged} is skipped: it cannot be read\n"
