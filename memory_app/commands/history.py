@@ -11,6 +11,7 @@ from typing import Final
 from memory_app.commands.memory import locate, open_store
 from memory_app.commands.screen.terminal import output, paragraph, safe, say, write_json
 from memory_app.commands.upkeep import past, states
+from memory_app.commands.upkeep.correction import stored_text
 from memory_app.commands.upkeep.differences import Side
 from memory_app.graph.graph import Graph
 from memory_app.text import counted, shown
@@ -22,7 +23,7 @@ EXAMPLES: Final = (
 
 
 def register(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", metavar="NAME", help="an entity's name")
+    parser.add_argument("name", nargs="?", type=stored_text, metavar="NAME", help="an entity's name")
     parser.add_argument("--json", action="store_true", help="print one JSON array")
 
 
