@@ -3,8 +3,8 @@
 
 PYTHON ?= python3
 PYTEST_ARGS ?=
-# Two processes, each with whole files: most tests wait for a process of their own.
-PYTEST_WORKERS ?= -n 2 --dist loadfile
+# Four processes on two cores, each with whole files: most tests wait for a process of their own.
+PYTEST_WORKERS ?= -n 4 --dist loadfile --no-loadscope-reorder
 BENCH_ARGS ?=
 PYTHONS ?=
 BUILD := $(PYTHON) -m build
