@@ -52,8 +52,9 @@ class Asked(NamedTuple):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the program and return the exit status."""
-    _end_at_once_on_interrupt()
+    """Run the program and return the exit status. With `arguments` the process and its signals are the caller's."""
+    if arguments is None:
+        _end_at_once_on_interrupt()
     from memory_app.errors import UsageError
 
     _give_threads_room()

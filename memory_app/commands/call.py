@@ -11,6 +11,7 @@ from typing import Final
 from memory_app.commands.frame import program
 from memory_app.commands.memory import apply_change, from_stdin, locate, open_store
 from memory_app.commands.screen.terminal import output, say, write_bytes
+from memory_app.commands.upkeep.correction import stored_text
 from memory_app.errors import GraphError, UsageError
 from memory_app.text import shown
 from memory_app.tools import plans, table
@@ -27,7 +28,9 @@ EXAMPLES: Final = (
 
 def register(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tool", nargs="?", metavar="TOOL", help="the tool's name")
-    parser.add_argument("arguments", nargs="?", metavar="JSON", help="its arguments, - for stdin (default: none)")
+    parser.add_argument(
+        "arguments", nargs="?", type=stored_text, metavar="JSON", help="its arguments, - for stdin (default: none)"
+    )
 
 
 def run(asked: argparse.Namespace) -> int:
@@ -52,7 +55,14 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def _decode(written: str | None) -> object:
-    text = from_stdin().decode("utf-8-sig", "replace") if written == "-" else written
+    text = written
+    if written == "-":
+        try:
+            text = from_stdin().decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise UsageError(
+                f"the input from stdin is not UTF-8 (byte {error.start + 1:,}). Nothing was done."
+            ) from error
     if text is None or not text.strip():
         return {}
     try:

@@ -6,16 +6,14 @@ Without any, the newest state of the history is used.
 from __future__ import annotations
 
 import argparse
-import os
 from typing import Final
 
 from memory_app.commands.memory import locate, open_store
 from memory_app.commands.screen.terminal import output, safe, say, write_json
-from memory_app.commands.upkeep import states
+from memory_app.commands.upkeep import past, states
 from memory_app.commands.upkeep.differences import Difference
 from memory_app.errors import UsageError
 from memory_app.graph.graph import Graph
-from memory_app.storage import history
 from memory_app.text import shown
 
 EXAMPLES: Final = (
@@ -35,7 +33,7 @@ def run(asked: argparse.Namespace) -> int:
     path = locate(asked).path
     first = asked.first
     if first is None:
-        found = history.generations(os.path.realpath(path))
+        found = past.generations(path)
         if not found:
             raise UsageError(f"there is no history of {shown(path)} yet. Name two files, or see backup --list.")
         first = found[0].path

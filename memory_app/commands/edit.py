@@ -182,5 +182,8 @@ def _editor() -> list[str]:
     for name in ("VISUAL", "EDITOR"):
         words = os.environ.get(name, "").strip()
         if words:
-            return shlex.split(words, posix=sys.platform != "win32")
+            try:
+                return shlex.split(words, posix=sys.platform != "win32")
+            except ValueError as error:  # a quote that nothing closes
+                raise UsageError(f"{name} is {shown(words)}: {str(error).lower()}. Set it anew.") from error
     return ["notepad"] if sys.platform == "win32" else ["vi"]

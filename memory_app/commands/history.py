@@ -11,9 +11,9 @@ from typing import Final
 from memory_app.commands.memory import locate, open_store
 from memory_app.commands.screen.terminal import output, paragraph, safe, say, write_json
 from memory_app.commands.upkeep import past, states
+from memory_app.commands.upkeep.correction import stored_text
 from memory_app.commands.upkeep.differences import Side
 from memory_app.graph.graph import Graph
-from memory_app.storage import history
 from memory_app.text import counted, shown
 
 EXAMPLES: Final = (
@@ -23,7 +23,7 @@ EXAMPLES: Final = (
 
 
 def register(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", metavar="NAME", help="an entity's name")
+    parser.add_argument("name", nargs="?", type=stored_text, metavar="NAME", help="an entity's name")
     parser.add_argument("--json", action="store_true", help="print one JSON array")
 
 
@@ -33,7 +33,7 @@ def run(asked: argparse.Namespace) -> int:
         present = store.graph()
     if asked.name is not None:
         return _show_entity(path, present, asked.name, as_json=asked.json)
-    found = list(past.steps(path, present))
+    found = list(past.steps(path, present, say))
     if asked.json:
         write_json(
             [
@@ -76,7 +76,7 @@ def _show_entity(path: str, present: Graph, name: str, *, as_json: bool) -> int:
     target = os.path.realpath(path)
     kept = [
         (one.written, graph)
-        for one in reversed(history.generations(target))
+        for one in reversed(past.generations(path))
         if (graph := past.graph_at(one.path)) is not None
     ]
     written = os.stat(target).st_mtime if os.path.exists(target) else 0.0

@@ -193,3 +193,8 @@ def _report_write_errors(path: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise StoreError(f"{shown(path)} could not be written: {error.strerror or error}.") from error
+    except UnicodeEncodeError as error:
+        raise StoreError(
+            f"{shown(path)} could not be written: names of files here are {sys.getfilesystemencoding()} only. "
+            "Set PYTHONUTF8=1."
+        ) from error

@@ -11,6 +11,7 @@ from typing import Final
 from memory_app.commands.memory import graph_of
 from memory_app.commands.screen import portrait
 from memory_app.commands.screen.terminal import output, say, write_json
+from memory_app.commands.upkeep.correction import stored_text
 from memory_app.errors import UsageError
 from memory_app.graph import queries, relevance
 from memory_app.text import counted, fold
@@ -28,11 +29,11 @@ _MOST: Final = 5
 
 
 def register(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("words", nargs="+", metavar="WORD", help="what to look for")
+    parser.add_argument("words", nargs="+", type=stored_text, metavar="WORD", help="what to look for")
     parser.add_argument(
         "--limit", type=_number, default=20, metavar="N", help="entities to show (default 20, 0 for all)"
     )
-    parser.add_argument("--type", metavar="TYPE", help="only entities of this type")
+    parser.add_argument("--type", type=stored_text, metavar="TYPE", help="only entities of this type")
     parser.add_argument("--json", action="store_true", help="print the data of search_nodes as one JSON object")
 
 

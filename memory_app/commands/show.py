@@ -11,6 +11,7 @@ from memory_app.commands.memory import open_store, require_memory
 from memory_app.commands.screen import portrait
 from memory_app.commands.screen.terminal import output, say, write_json
 from memory_app.commands.upkeep import past, states
+from memory_app.commands.upkeep.correction import stored_text
 from memory_app.graph.graph import Graph
 from memory_app.jsonl.records import EntityLine
 from memory_app.text import fold, shown
@@ -23,7 +24,7 @@ EXAMPLES: Final = (
 
 
 def register(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", nargs="+", metavar="NAME", help="an entity's name")
+    parser.add_argument("names", nargs="+", type=stored_text, metavar="NAME", help="an entity's name")
     parser.add_argument("--json", action="store_true", help="print a JSON array with one object for each name")
 
 

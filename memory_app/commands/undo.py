@@ -78,7 +78,7 @@ def _tell(step: Step, done: Difference, asked: argparse.Namespace, *, can_be_rev
 
 
 def _list(path: str, present: Graph, *, as_json: bool) -> int:
-    found = list(past.undoable(path, present))
+    found = list(past.undoable(path, present, say))
     if as_json:
         write_json([_as_json(step) for step in found])
         return 0

@@ -30,6 +30,7 @@ from memory_app import viewer
 from memory_app.commands.memory import open_store, require_memory, same_file, write_new
 from memory_app.commands.screen.terminal import output, safe, say
 from memory_app.commands.upkeep import past
+from memory_app.commands.upkeep.correction import stored_text
 from memory_app.commands.upkeep.differences import Difference
 from memory_app.disk import calls
 from memory_app.disk.whole import TEMPORARY
@@ -53,7 +54,7 @@ _LOGGED: Final = 4000
 
 
 def register(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("entity", metavar="NAME", nargs="?", help="the entity to begin with")
+    parser.add_argument("entity", metavar="NAME", nargs="?", type=stored_text, help="the entity to begin with")
     parser.add_argument("--output", "-o", metavar="PATH", help="write the page as it is now to this file")
     parser.add_argument("--force", action="store_true", help="replace the file of --output if it exists")
     parser.add_argument("--no-open", action="store_true", help="start no browser, only print where the page is")

@@ -12,7 +12,7 @@ import sys
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -24,6 +24,8 @@ from tests.commands.running import Result, entity, relation, run, write
 from tests.placing import put
 
 Do = Callable[..., Result]
+
+_ASCII_ONLY: Final = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 
 @pytest.fixture
@@ -595,3 +597,61 @@ def test_undo_promises_to_be_reversed_only_if_its_own_earlier_state_was_kept(kep
     assert done.status == 0
     assert ("To reverse this: undo" in done.err) is kept
     assert ("cannot be reversed" in done.err) is not kept
+
+
+@pytest.mark.parametrize(
+    "words", [("undo",), ("undo", "--list"), ("history",), ("history", "Ann"), ("diff",)], ids=" ".join
+)
+def test_a_history_that_cannot_be_listed_is_not_said_to_be_empty(words: tuple[str, ...], do: Do, home: Path) -> None:
+    (home / "memory.jsonl.history").touch()
+    done = do(*words)
+    assert (done.status, done.out) == (2, "")
+    assert "memory.jsonl.history could not be read" in done.err and done.err.count("\n") == 1
+    for command in ("check", "doctor"):
+        assert "earlier states cannot be kept" in do(command).out
+
+
+@pytest.mark.parametrize("words", [("history",), ("undo", "--list")], ids=" ".join)
+def test_a_state_that_cannot_be_read_is_named(words: tuple[str, ...], do: Do, home: Path) -> None:
+    assert do("forget", "Ann").status == 0
+    assert do("add", "Acme", "is large").status == 0
+    damaged = home / "memory.jsonl.history" / "20990101T000000.000Z.jsonl"
+    put(damaged, b"\x00" * 512)
+    done = do(*words)
+    assert done.status == 0 and "forget" in done.out
+    assert done.err == f"memory-server: {damaged} is skipped: it cannot be read\n"
+
+
+def test_an_editor_whose_quotes_are_not_closed_is_named_in_one_line(do: Do) -> None:
+    done = do("edit", "Ann", env={"VISUAL": "'/opt/my editor"})
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert "VISUAL is '/opt/my editor: no closing quotation" in done.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="arguments are text there")
+@pytest.mark.parametrize("command", ["show", "search", "history", "forget"])
+def test_a_name_is_found_where_the_locale_cannot_decode_it(command: str, do: Do) -> None:
+    done = do(command, "Caf\u00e9 Z\u00fcrich", env=_ASCII_ONLY)
+    assert (done.status, done.err) == (0, "")
+    assert "Caf\\xe9 Z\\xfcrich" in done.out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="arguments are text there")
+def test_a_call_stores_its_text_where_the_locale_cannot_decode_it(do: Do, memory: Path) -> None:
+    arguments = {"observations": [{"entityName": "Ann", "contents": ["née Ünal"]}]}
+    done = do("call", "add_observations", json.dumps(arguments, ensure_ascii=False), env=_ASCII_ONLY)
+    assert done.status == 0 and "née Ünal" in facts(memory)["Ann"]
+
+
+def test_a_call_refuses_input_that_is_not_utf_8(do: Do, memory: Path) -> None:
+    before = memory.read_bytes()
+    given = '{"observations":[{"entityName":"Ann","contents":["née"]}]}'.encode("latin-1")
+    done = do("call", "add_observations", "-", stdin=given)
+    assert (done.status, done.err.count("\n")) == (2, 1) and "not UTF-8" in done.err
+    assert memory.read_bytes() == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="names of files are text there")
+def test_notes_whose_names_the_locale_cannot_write_are_refused_in_one_line(do: Do, home: Path) -> None:
+    done = do("export", "--format", "notes", "--output", str(home / "notes"), env=_ASCII_ONLY)
+    assert (done.status, done.err.count("\n")) == (2, 1) and "PYTHONUTF8=1" in done.err

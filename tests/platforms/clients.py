@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -46,6 +47,7 @@ _TITLES: Final = {
 _PATIENCE: Final = 120.0
 _ZOE: Final = model.FACT
 _ASKED: Final = "Remember that Zoë plays chess."
+_STAMP: Final = "%Y%m%dT%H%M%S"
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
@@ -157,11 +159,33 @@ def typescript_client_negotiates_2026(client: _Client) -> None:
     assert _typescript(client, "2026")["version"] == VERSIONS["2026"]
 
 
-def _typescript(client: _Client, era: Era) -> Any:
+def typescript_client_deletes_ten_entities_and_the_person_has_them_back_a_day_later(client: _Client) -> None:
+    person = [*client.server, "--file", str(client.memory)]
+    names = [f"Friend {number}" for number in range(10)]
+    entities = [{"name": name, "entityType": "person", "observations": [f"{name} sings"]} for name in names]
+    relations = [{"from": name, "to": names[0], "relationType": "knows"} for name in names[1:]]
+    _typescript(
+        client, "2026", ["create_entities", {"entities": entities}], ["create_relations", {"relations": relations}]
+    )
+    before = set(client.memory.read_text("utf-8").splitlines())
+    _typescript(client, "2026", ["delete_entities", {"entityNames": names}])
+    assert not any("Friend" in line for line in client.memory.read_text("utf-8").splitlines())
+    for state in client.memory.with_name("memory.jsonl.history").glob("*.jsonl"):  # the night passes
+        moment = datetime.strptime(state.name[:15], _STAMP) - timedelta(days=1)
+        state.rename(state.with_name(f"{moment:{_STAMP}}{state.name[15:]}"))
+    assert "undo" in client.run([*person, "--help"])
+    listed = client.run([*person, "undo", "--list"])
+    assert f"{datetime.now() - timedelta(days=1):%Y-%m-%d}" in listed and "10 entities" in listed, listed
+    client.run([*person, "undo"])
+    assert set(client.memory.read_text("utf-8").splitlines()) == before
+
+
+def _typescript(client: _Client, era: Era, *calls: list[Any]) -> Any:
     script = str(Path(__file__).with_name("client.mjs"))
-    said = json.loads(client.run(["node", script, era, *client.server, "--file", str(client.memory)]))
+    command = ["node", script, era, *client.server, "--file", str(client.memory)]
+    said = json.loads(client.run(command, {"CALLS": json.dumps(calls)}))
     assert len(said["tools"]) == 9, said
-    assert [one["name"] for one in said["created"]["entities"]] == [f"Zoë {era}"], said
+    assert calls or [one["name"] for one in said["created"]["entities"]] == [f"Zoë {era}"], said
     assert f"Zoë {era}" in [one["name"] for one in said["read"]["entities"]], said
     return said
 
@@ -269,6 +293,7 @@ _CHECKS: Final[Mapping[str, tuple[Callable[[_Client], None], ...]]] = {
     "@modelcontextprotocol/client": (
         typescript_client_opens_with_the_handshake,
         typescript_client_negotiates_2026,
+        typescript_client_deletes_ten_entities_and_the_person_has_them_back_a_day_later,
     ),
     "@anthropic-ai/claude-code": (
         claude_code_connects_to_what_it_added,

@@ -13,6 +13,7 @@ from memory_app.disk import calls, whole
 from memory_app.lock import identity, lockfile
 from memory_app.lock import record as lockrecord
 from memory_app.lock.stale import UNREFRESHED
+from memory_app.storage import history
 from memory_app.storage.replaced import REPLACED
 from memory_app.text import counted
 
@@ -44,7 +45,7 @@ def findings(path: str) -> list[Finding]:
                 Finding("replaced", f"{entry} was written by another program while a change was stored. Look into it")
             )
     copies = conflict_copies(real, entries)
-    return [*found, *(Finding("conflict-copy", copy) for copy in copies), *_file(path, real)]
+    return [*found, *(Finding("conflict-copy", copy) for copy in copies), *_file(path, real), *_history(real)]
 
 
 def conflict_copies(path: str, entries: list[str]) -> list[str]:
@@ -75,6 +76,25 @@ def _lock(path: str) -> list[Finding]:
             Finding("lock", f"{name} is stale: {holder}, not refreshed for {age:,.0f} s. The next write removes it")
         ]
     return [Finding("lock", f"{name} is held by {holder}, refreshed {age:.0f} s ago: it is writing now")]
+
+
+def _history(real: str) -> list[Finding]:
+    """What stops a save from keeping earlier states, if something does."""
+    folder = history.folder_of(real)
+    name = os.path.basename(folder)
+    try:
+        status = calls.lstat(folder)
+    except OSError:
+        return []
+    if not stat.S_ISDIR(status.st_mode):
+        trouble = "is no folder of its own. Move it away"
+    elif not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        trouble = (
+            "belongs to another user, or has other rights than the memory. Give this user the right to write there"
+        )
+    else:
+        return []
+    return [Finding("file", f"earlier states cannot be kept, and changes not be undone: {name} {trouble}")]
 
 
 def _temporary(path: str, now: float) -> list[Finding]:

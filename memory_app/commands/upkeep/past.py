@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from memory_app.commands.memory import read_whole
@@ -43,22 +43,38 @@ class Step(NamedTuple):
         return undo_change(graph, self.before, self.after, both=bool(self.generation.reason))
 
 
-def steps(path: str, present: Graph) -> Iterator[Step]:
-    """All known changes of the memory at `path`, newest first, each read on demand."""
+def generations(path: str) -> list[Generation]:
+    """The generations of the memory at `path`, newest first. StoreError if there is a history that cannot be listed."""
+    target = os.path.realpath(path)
+    try:
+        os.listdir(history.folder_of(target))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        where = shown(history.folder_of(target))
+        raise StoreError(f"the history in {where} could not be read: {error.strerror or error}.") from error
+    return history.generations(target)
+
+
+def steps(path: str, present: Graph, tell: Callable[[str], None] = lambda text: None) -> Iterator[Step]:
+    """All known changes of the memory at `path`, newest first, each read on demand. `tell` receives a line for each
+    state that cannot be read. StoreError as in `generations`.
+    """
     after, number = present, 0
-    for one in history.generations(os.path.realpath(path)):
+    for one in generations(path):
         before = graph_at(one.path)
         if before is None:
+            tell(f"memory-server: {shown(one.path)} is skipped: it cannot be read")
             continue
         number += 1
         yield Step(number, one, before, after, Difference.between(before, after))
         after = before
 
 
-def undoable(path: str, present: Graph) -> Iterator[Step]:
+def undoable(path: str, present: Graph, tell: Callable[[str], None] = lambda text: None) -> Iterator[Step]:
     """The changes that can be undone, numbered for `undo`."""
     number = 0
-    for step in steps(path, present):
+    for step in steps(path, present, tell):
         if step.can_be_undone:
             number += 1
             yield step._replace(number=number)
@@ -67,7 +83,7 @@ def undoable(path: str, present: Graph) -> Iterator[Step]:
 def choose(which: str, path: str, present: Graph) -> Step:
     """The change with this number or time. UsageError if there is none."""
     number = int(which) if which.isdecimal() and len(which) < 5 else None
-    wanted = None if number else states.find_named(which, history.generations(os.path.realpath(path)))
+    wanted = None if number else states.find_named(which, generations(path))
     count = 0
     for step in undoable(path, present):
         count = step.number

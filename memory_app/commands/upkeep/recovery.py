@@ -5,13 +5,24 @@ Functions from one snapshot to the next; no input or output. A record that comes
 
 from __future__ import annotations
 
+import json
+
 from memory_app.commands.upkeep.differences import Difference, Side
 from memory_app.graph import changes
 from memory_app.graph.changes import Deletion, RelationKey
-from memory_app.graph.corrections import change_type
+from memory_app.graph.corrections import OTHER_VALUES, change_type
 from memory_app.graph.graph import Graph
-from memory_app.jsonl.lines import items_of, with_items, without_observations
-from memory_app.jsonl.records import EntityLine, Form, RelationLine
+from memory_app.jsonl.lines import items_of, with_items, with_other_keys, without_observations
+from memory_app.jsonl.records import (
+    KIND_KEYS,
+    TYPE_KEYS,
+    EntityLine,
+    Form,
+    RelationLine,
+    first_key,
+    name_key,
+    observations_key,
+)
 
 
 def undo_change(graph: Graph, before: Graph, after: Graph, *, both: bool) -> Graph:
@@ -28,7 +39,9 @@ def undo_change(graph: Graph, before: Graph, after: Graph, *, both: bool) -> Gra
         line = made.entities.get(name)
         if line is not None and line.entity_type == became:
             made = change_type(made, name, was)
-    return _with_former_keys(made, graph, before, after) if both else made
+    if both:
+        made = _with_former_keys(made, graph, before, after)
+    return _with_lost_keys(made, before, after)
 
 
 def bring_back(graph: Graph, source: Graph, side: Side) -> Graph:
@@ -83,13 +96,13 @@ def _with_former_keys(made: Graph, graph: Graph, before: Graph, after: Graph) ->
         then, now, result = after.entities.get(name), graph.entities.get(name), made.entities.get(name)
         if then is None or now is None or result is None or line.raw == then.raw:
             continue
-        parts = (line, then, now, result)
-        if any(one.also or one.form is Form.PART for one in parts) or _without_facts(now) != _without_facts(then):
+        if any(one.form is Form.PART for one in (line, then, now, result)) or _frame(now) != _frame(then):
             continue
-        gone = set(line.observations()).difference(result.observations())
-        was = _with(without_observations(line, gone), result, None)
+        first = result.placed(result.order)
+        gone = set(line.own_observations()).difference(first.own_observations())
+        was = _with(without_observations(line.placed(line.order), gone), first, None)
         if was.raw != result.raw:
-            entities.append(was.placed(result.order))
+            entities.append(was.placed(result.order, result.also))
     replaced: list[RelationLine] = []
     relations: list[RelationLine] = []
     edited = [line for line in before.first_relations() if not line.also]
@@ -104,9 +117,34 @@ def _with_former_keys(made: Graph, graph: Graph, before: Graph, after: Graph) ->
     return made.exchanging((), entities, replaced, relations)
 
 
-def _without_facts(line: EntityLine) -> bytes:
-    """The record without its observations: its name, its type and the keys that are not ours."""
-    return without_observations(line, set(line.observations())).raw
+def _with_lost_keys(made: Graph, before: Graph, after: Graph) -> Graph:
+    """`made` with the other keys that the change took from an entity, most often by deleting it, where another one of
+    its name has been made since.
+    """
+    entities: list[EntityLine] = []
+    for name, line in before.entities.items():
+        then, now = after.entities.get(name), made.entities.get(name)
+        if now is None or (then is not None and then.raw == line.raw) or Form.PART in (line.form, now.form):
+            continue
+        lost, held = set(_other_keys(line)), json.loads(now.raw)
+        if then is not None:
+            lost.difference_update(json.loads(then.raw))
+        if not lost.issubset(held):
+            own = {*json.loads(line.raw), *held}.difference(lost.difference(held))
+            entities.append(with_other_keys(now, line, own, OTHER_VALUES).placed(now.order, now.also))
+    return made.replacing(entities)
+
+
+def _other_keys(line: EntityLine) -> list[str]:
+    """The keys of an entity's record under which none of its name, type and observations is."""
+    value = json.loads(line.raw)
+    own = {*KIND_KEYS, name_key(value), first_key(value, TYPE_KEYS), observations_key(value)}
+    return [key for key in value if key not in own]
+
+
+def _frame(line: EntityLine) -> bytes:
+    """The line without its observations: name, type and the keys that are not ours."""
+    return without_observations(line, set(line.own_observations())).raw
 
 
 def _with(line: EntityLine, source: EntityLine, texts: set[str] | None) -> EntityLine:

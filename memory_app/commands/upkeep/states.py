@@ -127,7 +127,7 @@ def newest(path: str, folder: str | None, tell: Callable[[str], None]) -> State:
         tell(f"{shown(os.path.basename(one.path))} is skipped: it is {reason}")
     if found:
         raise UsageError(f"no backup of {shown(path)} is whole. Name the file to restore.")
-    raise UsageError(f"there are no backups of {shown(path)}. Name the file to restore.")
+    raise UsageError(f"there are no backups of {shown(path)}. Name a file, or a time that history prints.")
 
 
 def choose(which: str, path: str, folder: str | None, tell: Callable[[str], None]) -> State:
@@ -173,7 +173,7 @@ def _read(path: str) -> State:
 
 def _by_number(which: str, found: list[Copy], path: str) -> Copy:
     if not found:
-        raise UsageError(f"there are no backups of {shown(path)}. Name the file to restore.")
+        raise UsageError(f"there are no backups of {shown(path)}. Name a file, or a time that history prints.")
     if not 1 <= int(which) <= len(found):
         raise UsageError(f"there are {counted(len(found), 'backup')}, but no number {which}. Try: restore --list")
     return found[int(which) - 1]
