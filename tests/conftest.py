@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from pathlib import Path
+from typing import Final
 
 import hypothesis
 import pytest
@@ -23,6 +24,35 @@ for _number, _plain in ((signal.SIGINT, signal.default_int_handler), (getattr(si
         signal.signal(_number, _plain)
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+# Files that take half a minute or more. They begin first, so that no process is left alone with one of them at the end.
+_LONG: Final = (
+    "faults/test_commands.py",
+    "viewer/test_accessible.py",
+    "server/stdio/test_run.py",
+    "server/http/test_operation.py",
+    "commands/test_config.py",
+    "viewer/test_living.py",
+    "stress/test_many.py",
+    "stress/test_command_faults.py",
+    "server/http/test_connections.py",
+    "server/test_protocol.py",
+    "server/stdio/test_faststart.py",
+    "server/http/test_clients.py",
+    "server/http/test_stop.py",
+    "viewer/test_memories.py",
+    "commands/test_look.py",
+    "commands/test_correcting.py",
+    "graph/test_reload.py",
+    "test_reports.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The long files first; else in the order in which they were collected."""
+    rank = {ROOT / "tests" / name: place for place, name in enumerate(_LONG)}
+    items.sort(key=lambda item: rank.get(item.path, len(rank)))
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,7 @@ SPAN: Final = 256
 SEPARATOR: Final = "\0"
 
 _FEW: Final = SPAN // 8  # lines that are looked at one by one; for more than these all that hold a word are marked
-_MOST_MARKED: Final = 2  # words in one search: it pays with the next one, and this one is to be quick as well
+_MOST_MARKED: Final = 4  # words in one search: it pays with the next one, and this one is to be quick as well
 _MOST_KEPT: Final = 64  # words whose lines a block remembers, some 150 bytes each: common words are few, and come again
 
 # Marks of lines, as bytes that are 0 or 1, as digits, and back.
