@@ -49,6 +49,9 @@ _LONGEST_NAME: Final = 1024
 _DEEPEST_WRAPPING: Final = 4
 """Wrappers around arguments that are taken off: a call within a call within a client's own envelope has three."""
 
+_NOTHING: Final = ("null", "none", "undefined")
+"""Texts of an option that was not given."""
+
 _LARGEST_NUMBER: Final = 1e15
 """From here on a number's text in JSON is not what was written."""
 
@@ -85,7 +88,7 @@ class _Call:
         made: dict[str, object] = {}
         for slot in self._shape.options:
             value = take(found, slot)
-            if value is not None:
+            if value is not None and not (isinstance(value, str) and value.strip().lower() in _NOTHING):
                 made[slot.key] = value
         if self._tool == "create_entities":
             _refuse_relations(found)
@@ -105,7 +108,7 @@ class _Call:
             elif self._tool == "search_nodes":
                 made[outer.key] = _query(value, outer)
             else:
-                made[outer.key] = [_name(item) for item in self._texts(value)]
+                made[outer.key] = [_name(item) for item in self._texts(self._names(value))]
         except MisfitError as misfit:
             misfit.path = f".{outer.key}{misfit.path}"
             raise
@@ -191,7 +194,7 @@ class _Call:
             else:
                 break
         if isinstance(held, dict):
-            held = self._by_name(held) or [held]
+            held = _row(held) or self._by_name(held) or [held]
         if not isinstance(held, list):
             raise MisfitError(expected, f"it is {described(value)}{why_not(value)}")
         made: list[object] = []
@@ -209,8 +212,8 @@ class _Call:
         if not self._shape.by_name or not given or any(self._is_known(key) for key in given):
             return []
         if all(isinstance(value, dict) and any(self._is_known(key) for key in value) for value in given.values()):
-            return [{**value, name.key: key} for key, value in given.items() if isinstance(value, dict)]
-        if len(rest) == 1 and all(isinstance(value, list) for value in given.values()):
+            return [_named(value, name, key) for key, value in given.items() if isinstance(value, dict)]
+        if len(rest) == 1 and all(isinstance(value, (list, str)) for value in given.values()):
             return [{name.key: key, rest[0].key: value} for key, value in given.items()]
         return []
 
@@ -225,6 +228,8 @@ class _Call:
             (only,) = item.values()
             if isinstance(only, dict):
                 item = only
+            elif named := self._by_name(item):
+                (item,) = named
         if not isinstance(item, dict):
             raise MisfitError(self._shape.item, f"it is {described(value)}{why_not(value)}")
         if self._tool == "create_entities":
@@ -271,7 +276,7 @@ class _Call:
         if isinstance(value, dict):
             if not value and self._shape.may_lack:
                 return []
-            only = self._list_in(value)
+            only = _row(value) or self._list_in(value)
             return [_text(value)] if only is None else self._texts(only)
         if isinstance(value, list):
             if len(value) == 1 and isinstance(value[0], list):
@@ -279,6 +284,14 @@ class _Call:
             return [_fact(item) for item in value]
         self._alone = True
         return [_fact(value)]
+
+    def _names(self, value: object) -> object:
+        """The names. Nulls beside names to be read say nothing; an empty text to be deleted is a MisfitError."""
+        if self._tool == "open_nodes" and isinstance(value, list):
+            return [item for item in value if item is not None] or value
+        if self._tool == "delete_entities" and value == "":
+            raise MisfitError("an array of strings", "it is an empty text")
+        return value
 
     def _list_in(self, value: Mapping[str, object]) -> object:
         """The array in an object that only wraps it, as `{"items": […]}` or `{"names": […]}` in `names`."""
@@ -304,6 +317,18 @@ class _Call:
                     f"it is {state}, while the key {json.dumps(key[:LONGEST_KEY], ensure_ascii=False)} holds {kind}",
                     f".{slot.key}",
                 )
+
+
+def _named(item: Mapping[str, object], name: Slot, key: str) -> Mapping[str, object]:
+    """The item under the name that it states; under its key where it states none."""
+    return {**item, name.key: key} if item.get(name.key) is None else item
+
+
+def _row(given: Mapping[str, object]) -> list[object]:
+    """The array that was sent as an object with its places as keys; empty if it was not."""
+    if not all(isinstance(value, (str, dict)) for value in given.values()):
+        return []
+    return list(given.values()) if [*given] == [str(place) for place in range(len(given))] else []
 
 
 def _refuse_relations(given: Mapping[str, object]) -> None:

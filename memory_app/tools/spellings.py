@@ -119,26 +119,32 @@ SHAPES: Final[Mapping[str, Shape]] = {
         (_ENTITY_NAME, _slot("observations", _FACTS)),
         "observations",
         "an object with entityName and observations",
+        by_name=True,
     ),
-    "delete_relations": Shape(_RELATIONS, _ENDS, item=_RELATION),
+    "delete_relations": Shape(
+        Slot(_RELATIONS.key, _RELATIONS.others | {"deletion", "deletions"}), _ENDS, item=_RELATION
+    ),
     "read_graph": Shape(_slot(""), options=_OPTIONS),
     "search_nodes": Shape(
         _slot(
             "query",
             "q queries search searchstring searchquery searchterm searchterms searchtext text term terms keyword "
-            "keywords querytext querystring question phrase name",
+            "keywords querytext querystring string question phrase name",
         ),
         options=_OPTIONS,
     ),
     "open_nodes": Shape(
-        _slot("names", "name entitynames entityname entities entity nodes node nodenames nodename titles title ids id"),
+        _slot(
+            "names",
+            "name entitynames entityname entities entity nodes node nodenames nodename titles title ids id query",
+        ),
         options=(*_OPTIONS, _slot("depth", "hops maxdepth")),
     ),
 }
 
 WRAPPERS: Final = _words(
     "input inputs arguments args params parameters data payload body request kwargs json toolinput toolarguments "
-    "toolargs value call properties argument arg parameter graph knowledgegraph"
+    "toolargs value call properties argument arg arg1 parameter graph knowledgegraph actioninput"
 )
 CALL_KEYS: Final = _words("name tool toolname method function action type id jsonrpc")
 CALL_WORDS: Final = frozenset({"toolscall", "function", "tooluse", "toolcall", "object", "20"})

@@ -34,6 +34,44 @@ def test_nearly_every_plain_call_answers_as_the_right_one() -> None:
     assert len(wrong) <= 0.05 * len(PLAIN)
 
 
+ENTITY = {"name": "Cid", "entityType": "person", "observations": ["likes jazz"]}
+ADDITION = {"entityName": "Ann", "contents": ["rides a horse"]}
+DELETION = {"entityName": "Ann", "observations": ["likes tea"]}
+RELATION = {"from": "Ann", "to": "Bob", "relationType": "knows"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "right", "sent"),
+    [
+        ("create_entities", {"entities": [ENTITY]}, {"entities": {"0": ENTITY}}),
+        ("create_entities", {"entities": [ENTITY]}, {"entities": {"cid": ENTITY}}),
+        ("create_entities", {"entities": [ENTITY]}, {"action_input": {"entities": [ENTITY]}}),
+        ("create_entities", {"entities": [ENTITY]}, {"__arg1": json.dumps({"entities": [ENTITY]})}),
+        ("add_observations", {"observations": [ADDITION]}, {"observations": {"Ann": "rides a horse"}}),
+        ("add_observations", {"observations": [ADDITION]}, {"observations": [{"Ann": ["rides a horse"]}]}),
+        ("delete_observations", {"deletions": [DELETION]}, {"deletions": {"Ann": ["likes tea"]}}),
+        ("delete_relations", {"relations": [RELATION]}, {"deletions": [RELATION]}),
+        ("search_nodes", {"query": "tea"}, {"__arg1": "tea"}),
+        ("search_nodes", {"query": "tea"}, {"string": "tea"}),
+        ("search_nodes", {"query": "tea"}, {"query": "tea", "limit": "null"}),
+        ("open_nodes", {"names": ["Ann"]}, {"names": {"0": "Ann"}}),
+        ("open_nodes", {"names": ["Ann"]}, {"names": ["Ann", None]}),
+        ("open_nodes", {"names": ["Ann"]}, {"query": "Ann"}),
+    ],
+    ids=lambda value: json.dumps(value)[:60],
+)
+def test_keys_of_agents_and_rows_and_names_as_keys_are_understood(tool: str, right: Any, sent: Any) -> None:
+    assert outcome(tool, sent) == outcome(tool, right)
+    assert isinstance(outcome(tool, right)[1], bytes)
+
+
+@pytest.mark.parametrize("sent", [{"entityNames": ""}, {"entityNames": ["Bob", None]}])
+def test_a_delete_of_what_is_no_name_fails_and_changes_nothing(sent: Any) -> None:
+    file, answer = outcome("delete_entities", sent)
+    assert file == BEFORE
+    assert isinstance(answer, str)
+
+
 @pytest.mark.parametrize(("tool", "sent"), FAIL, ids=[f"{tool}-{json.dumps(sent)[:60]}" for tool, sent in FAIL])
 def test_a_call_that_says_too_little_fails_with_a_text_and_changes_nothing(tool: str, sent: Any) -> None:
     file, answer = outcome(tool, sent)
