@@ -32,6 +32,7 @@ def test_every_command_has_help_with_an_example(name: str, home: Path) -> None:
     assert "examples:" in result.out
     assert f" {name}" in result.out.split("examples:")[1]
     assert widest(result.out) <= 100
+    assert run("help", name, home=home).out == result.out
 
 
 def test_the_overview_names_every_command(home: Path) -> None:

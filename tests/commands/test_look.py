@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from memory_app.commands import COMMANDS
 from memory_app.commands.screen.pages import render
 from memory_app.commands.screen.terminal import Terminal, columns, paragraph, safe, track, working
 from tests.commands.running import entity, relation, run, write
@@ -178,11 +177,6 @@ def test_help_lists_topics_and_shows_them(home: Path) -> None:
         lines = [line for line in page.out.splitlines() if not line.startswith("    ") and "://" not in line]
         assert max(map(columns, lines)) <= 100
         assert run("help", topic, "--markdown", home=home).out.startswith("#")
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_help_knows_the_commands_too(name: str, home: Path) -> None:
-    assert run("help", name, home=home).out == run(name, "--help", home=home).out
 
 
 class Screen:
