@@ -13,7 +13,7 @@ VENV := .venv/bin/python
 PYTEST_ENV := MEMORY_SERVER_PYZ=$(CURDIR)/$(HOST)
 PYTEST := $(PYTEST_ENV) $(VENV) -m pytest
 
-# What `make check` traces: the packages without the SDK, by tests that start no server.
+# What `make check` traces: the packages without the SDK, by their own tests.
 CORE := disk graph jsonl location lock storage tools test_text.py
 CORE_FILES := memory_app/text.py,memory_app/errors.py,memory_app/disk/*,memory_app/graph/*,memory_app/jsonl/*,memory_app/location/*,memory_app/lock/*,memory_app/storage/*,memory_app/tools/*
 CORE_COVERAGE := 93
@@ -48,9 +48,9 @@ lint: .venv-ready
 	@$(VENV) -m codespell_lib README.md .github build memory_app
 	@$(VENV) -m mypy
 
-check: lint
+check: lint pyz-host
 	@$(VENV) -m coverage erase
-	@$(VENV) -m coverage run -m pytest -q $(PYTEST_WORKERS) $(patsubst %,tests/%,$(CORE))
+	@$(PYTEST_ENV) $(VENV) -m coverage run -m pytest -q $(PYTEST_WORKERS) $(patsubst %,tests/%,$(CORE))
 	@$(VENV) -m coverage combine --quiet
 	@$(VENV) -m coverage report --skip-covered --include='$(CORE_FILES)' --fail-under=$(CORE_COVERAGE)
 

@@ -188,14 +188,13 @@ def _parts(vocabulary: Vocabulary, word: str) -> dict[str, float]:
                 both = right in known and len(known) > 1
                 found[part] = max(found.get(part, 0.0), 0.55 if both and len(part) >= 5 else 0.45)
         for stem in (right, lefts[0]):
-            if len(stem) >= 5:
-                for other in vocabulary.beginning(stem[: max(5, len(stem) - 2)]):
-                    if alike(stem, other) >= 0.5:
-                        # Two halves, of which one has another ending: `kattenallergie` of `katten` and `allergisch`.
-                        has_both = stem is right and any(part != right and len(part) >= 5 for part in known)
-                        found[other] = max(found.get(other, 0.0), 0.55 if has_both else 0.45)
-                        if has_both:
-                            found.update(dict.fromkeys((part for part in known if part != right), 0.55))
+            if len(stem) < 5:
+                continue
+            others = [one for one in vocabulary.beginning(stem[: max(5, len(stem) - 2)]) if alike(stem, one) >= 0.5]
+            # Two halves, of which one has another ending: `kattenallergie` of `katten` and `allergisch`.
+            halves = [part for part in known if part != right and len(part) >= 5] if others and stem is right else []
+            for part in (*others, *halves):
+                found[part] = max(found.get(part, 0.0), 0.55 if halves else 0.45)
     return found
 
 

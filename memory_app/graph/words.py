@@ -150,6 +150,15 @@ def _forms(word: str) -> list[str]:
     return found
 
 
+class _Word(NamedTuple):
+    """A word or piece of a query, and the number of the run that it is a piece of; 0 for a word."""
+
+    text: str
+    run: int
+    capital: bool  # as a name has one: not in a language whose nouns all have
+    upper: bool  # it begins with a capital
+
+
 class _Lists(NamedTuple):
     stop: frozenset[str]
     ambiguous: frozenset[str]
@@ -213,7 +222,8 @@ def read_query(query: str) -> Query:
     abbreviations = set() if rest.isupper() else {fold(found) for found in _ABBREVIATION.findall(rest)}
     wholes = {part: whole for parts, whole in _joined(fold(rest)) for part in parts}
     words = list(_query_words(rest, lists))
-    dates = {at: forms for at in range(len(words)) if (forms := _of_date(words, at, lists))}
+    texts = [word.text for word in words]
+    dates = {at: forms for at in range(len(words)) if (forms := _of_date(texts, at, lists))}
     for at, (word, run, capital, upper) in enumerate(words):
         if at in dates:
             terms.setdefault(dates[at], Term(dates[at], exact=True))
@@ -250,19 +260,19 @@ def read_query(query: str) -> Query:
     # what the memory knows decides that.
     if all(term.weak for term in chosen) and (not stopped or any(not term.exact or term.run for term in chosen)):
         chosen = [term._replace(weak=False) for term in chosen]
-    if not chosen and not types:
-        chosen = list(leftover.values())[:_MOST_TERMS]
+    if not types and all(term.weak for term in chosen):
+        chosen = [*chosen, *leftover.values()][:_MOST_TERMS]
     typed = tuple(word for text in types for word in words_of(text))
     return Query(tuple(chosen), typed, tuple(filter(None, phrases)), is_sentence)
 
 
-def _of_date(words: list[tuple[str, int, bool, bool]], at: int, lists: _Lists) -> tuple[str, ...]:
+def _of_date(words: list[str], at: int, lists: _Lists) -> tuple[str, ...]:
     """The forms of a word that is the month or the day of a date: "march" beside a number, "03" and "09" beside a year.
 
     Empty for any other word.
     """
-    word = words[at][0]
-    beside = [words[other][0] for other in (at - 1, at + 1) if 0 <= other < len(words)]
+    word = words[at]
+    beside = [words[other] for other in (at - 1, at + 1) if 0 <= other < len(words)]
     if word in lists.months:
         month = lists.months[word]
         return (word, f"{month:02}", f"{month}") if any(other.isdigit() for other in beside) else ()
@@ -270,9 +280,9 @@ def _of_date(words: list[tuple[str, int, bool, bool]], at: int, lists: _Lists) -
         return ()
     if any(other in lists.months for other in beside):
         return (word, f"{int(word):02}" if len(word) == 1 else word.lstrip("0"))
-    if at and _is_year(words[at - 1][0]) and at + 1 < len(words) and words[at + 1][0].isdigit() and 0 < int(word) < 13:
+    if at and _is_year(words[at - 1]) and at + 1 < len(words) and words[at + 1].isdigit() and 0 < int(word) < 13:
         return (word, *fold(stopwords.MONTHS[int(word) - 1]).split())  # of 2024-03-09, as it is written by machines
-    if at > 1 and _is_year(words[at - 2][0]) and words[at - 1][0].isdigit() and len(words[at - 1][0]) <= 2:
+    if at > 1 and _is_year(words[at - 2]) and words[at - 1].isdigit() and len(words[at - 1]) <= 2:
         return (word, word.lstrip("0") or word)
     return ()
 
@@ -281,10 +291,7 @@ def _is_year(word: str) -> bool:
     return len(word) == 4 and word.isdigit() and word[:2] in ("19", "20")
 
 
-def _query_words(query: str, lists: _Lists) -> Iterator[tuple[str, int, bool, bool]]:
-    """Each word or piece, the number of the run that it is a piece of (0: a word), whether its capital is that of a
-    name, and whether it has one at all.
-    """
+def _query_words(query: str, lists: _Lists) -> Iterator[_Word]:
     split = _LATIN_WORD.sub(_split_camel, query)
     capitals = {fold(word) for word in re.findall(r"[^\W\d_]+", split) if word[:1].isupper()}
     written = capitals if not query.isupper() else set()
@@ -300,7 +307,7 @@ def _query_words(query: str, lists: _Lists) -> Iterator[tuple[str, int, bool, bo
     run = 0
     for han, hiragana, spaceless, word in _pieces().findall(" ".join(kept)):
         if word:
-            yield word, 0, word in capitals, word in written
+            yield _Word(word, 0, word in capitals, word in written)
             continue
         for part in _phrases().sub(" ", han or hiragana or spaceless).split():
             piece = unicodedata.normalize("NFC", part)  # as `words_of` takes hiragana with its voicing marks
@@ -308,7 +315,7 @@ def _query_words(query: str, lists: _Lists) -> Iterator[tuple[str, int, bool, bo
                 continue
             run += 1
             for gram in _grams(piece, 3 if spaceless else 2):
-                yield gram, run, False, False
+                yield _Word(gram, run, False, False)
 
 
 def _split_camel(found: re.Match[str]) -> str:

@@ -16,7 +16,6 @@ from memory_app.storage.memory_file import Snapshot
 _LARGE: Final = 2000
 """Lines: passes over fewer cost nothing that could be measured."""
 
-
 _SELDOM: Final = 10_000
 """Objects that are made and not yet freed when a pass begins. Python's own 700 are those of a few calls in flight: of
 many creates sent at once, the passes took a third of the time, and the more the larger the graph grew.

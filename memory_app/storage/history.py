@@ -1,4 +1,4 @@
-"""The history of a memory: earlier states of the file, kept at no cost before a save that takes something away.
+"""The history of a memory: earlier states of the file, kept without a copy before a save that takes something away.
 
 A generation is the file that a save replaced: `<name>.history/<UTC time>.jsonl`, a hard link that is made right before
 the rename. Nothing is copied or synced for it. The time is that of the replacing; a word behind it, as in

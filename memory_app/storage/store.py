@@ -208,8 +208,9 @@ class Store:
         failure: BaseException | None = None
         try:  # these calls are taken: each has to get an answer, and a true one
             if taken:
-                are_first = taken[: len(waiting)] == waiting  # more may have come since
-                self._transact(taken, graph, *((after, len(waiting)) if are_first else (graph, 0)))
+                if taken[: len(waiting)] != waiting:  # some were cancelled: all are applied again
+                    waiting, after = [], graph
+                self._transact(taken, graph, after, len(waiting))
         except BaseException as error:  # noqa: BLE001 (the edge of a save)
             failure = error
         try:

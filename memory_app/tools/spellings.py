@@ -119,7 +119,6 @@ SHAPES: Final[Mapping[str, Shape]] = {
         (_ENTITY_NAME, _slot("observations", _FACTS)),
         "observations",
         "an object with entityName and observations",
-        by_name=True,
     ),
     "delete_relations": Shape(
         Slot(_RELATIONS.key, _RELATIONS.others | {"deletion", "deletions"}), _ENDS, item=_RELATION

@@ -36,7 +36,6 @@ def test_nearly_every_plain_call_answers_as_the_right_one() -> None:
 
 ENTITY = {"name": "Cid", "entityType": "person", "observations": ["likes jazz"]}
 ADDITION = {"entityName": "Ann", "contents": ["rides a horse"]}
-DELETION = {"entityName": "Ann", "observations": ["likes tea"]}
 RELATION = {"from": "Ann", "to": "Bob", "relationType": "knows"}
 
 
@@ -49,7 +48,6 @@ RELATION = {"from": "Ann", "to": "Bob", "relationType": "knows"}
         ("create_entities", {"entities": [ENTITY]}, {"__arg1": json.dumps({"entities": [ENTITY]})}),
         ("add_observations", {"observations": [ADDITION]}, {"observations": {"Ann": "rides a horse"}}),
         ("add_observations", {"observations": [ADDITION]}, {"observations": [{"Ann": ["rides a horse"]}]}),
-        ("delete_observations", {"deletions": [DELETION]}, {"deletions": {"Ann": ["likes tea"]}}),
         ("delete_relations", {"relations": [RELATION]}, {"deletions": [RELATION]}),
         ("search_nodes", {"query": "tea"}, {"__arg1": "tea"}),
         ("search_nodes", {"query": "tea"}, {"string": "tea"}),
@@ -65,9 +63,18 @@ def test_keys_of_agents_and_rows_and_names_as_keys_are_understood(tool: str, rig
     assert isinstance(outcome(tool, right)[1], bytes)
 
 
-@pytest.mark.parametrize("sent", [{"entityNames": ""}, {"entityNames": ["Bob", None]}])
-def test_a_delete_of_what_is_no_name_fails_and_changes_nothing(sent: Any) -> None:
-    file, answer = outcome("delete_entities", sent)
+@pytest.mark.parametrize(
+    ("tool", "sent"),
+    [
+        ("delete_entities", {"entityNames": ""}),
+        ("delete_entities", {"entityNames": ["Bob", None]}),
+        ("delete_observations", {"deletions": [{"facts_to_remove": ["likes tea"]}]}),
+        ("delete_observations", {"deletions": {"facts_to_remove": ["likes tea"]}}),
+    ],
+    ids=lambda value: json.dumps(value)[:60],
+)
+def test_a_delete_of_what_is_no_name_fails_and_changes_nothing(tool: str, sent: Any) -> None:
+    file, answer = outcome(tool, sent)
     assert file == BEFORE
     assert isinstance(answer, str)
 

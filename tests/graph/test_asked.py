@@ -1,6 +1,7 @@
 """Questions about nine more memories, ranked as an answer with `limit` is: found, found first, left empty.
 
-Each file of `asked` is a memory and what is asked of it, all written before its writer had seen the search:
+Each file of `asked` is a memory and what is asked of it, all written before it was asked, and most before their writer
+had seen the search (not those of acquaintances, household, office and relatives):
 `name | type | observation; observation`, `> from > relation > to`, `? question => right name|another right name`, and
 `- question` for what is not there. The first questions were looked at while the search was mended, each of the other
 lists when that seemed done: some of its kinds of misses were mended then, and the next list was asked.

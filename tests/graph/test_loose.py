@@ -317,6 +317,48 @@ def test_an_abbreviation_in_capitals_is_no_stop_word() -> None:
     assert found(graph, "is it there") == []
 
 
+KINDS = graph_of(
+    [
+        ("Kim Lindgren", "person", ["Coaches football"]),
+        ("Cat", "pet", ["Needs insulin"]),
+        ("Aoife Brennan", "person", ["Draws"]),
+        ("Petr Novák", "person", ["Jeho manželka je Jana"]),
+        ("Mikko Virtanen", "person", ["Hänen vaimonsa on Aino"]),
+        ("Billing", "service", ["Written in Go"]),
+        ("Home server", "device", ["Hosts Jellyfin"]),
+        ("引っ越し計画", "plan", ["業者は来週"]),
+        ("Camille", "personne", ["Enseigne la chimie"]),
+        ("Fátima", "pessoa", ["Foge de avião"]),
+        ("Sanne", "persoon", ["Allergisch voor katten"]),
+    ],
+    [],
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("Who is Kim?", "Kim Lindgren"),  # Turkish for "who"
+        ("what's up with my cat?", "Cat"),  # Romanian for "how much"
+        ("Wann ist Aoifes Geburtstag?", "Aoife Brennan"),
+        ("Petrova manželka", "Petr Novák"),
+        ("Mikon vaimo", "Mikko Virtanen"),
+        ("家庭服务器 Jellyfin", "Home server"),
+        ("引越し", "引っ越し計画"),
+        ("professeur de chimie", "Camille"),
+        ("aviões", "Fátima"),
+        ("kattenallergie", "Sanne"),
+    ],
+)
+def test_names_among_the_stop_words_and_words_in_other_forms_are_found(query: str, first: str) -> None:
+    assert found(KINDS, query)[:1] == [first]
+
+
+@pytest.mark.parametrize("query", ["electricity bill", "Will it be?", "do you hay"])
+def test_a_word_of_another_meaning_finds_nothing(query: str) -> None:
+    assert found(KINDS, query) == []
+
+
 def test_a_date_is_found_in_its_other_shapes() -> None:
     graph = graph_of(
         [

@@ -70,7 +70,7 @@ def test_no_pass_of_the_collector_goes_over_a_graph_that_was_just_loaded(memory:
     gc.unfreeze()
 
 
-def test_a_thousand_calls_in_flight_begin_no_pass() -> None:
+def test_the_objects_of_many_calls_in_flight_begin_no_pass() -> None:
     thresholds = gc.get_threshold()
     passes: list[str] = []
     gc.callbacks.append(lambda phase, info: passes.append(phase))

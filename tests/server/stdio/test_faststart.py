@@ -103,7 +103,6 @@ AFTERWARDS = """
 from memory_app.server.stdio import faststart as quickstart
 assert quickstart.load() is {fast}
 import sys
-from collections.abc import Callable
 import mcp.server.lowlevel
 assert ("mcp.client" not in sys.modules) is {fast}
 assert ("starlette" not in sys.modules) is {fast}
